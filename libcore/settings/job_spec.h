@@ -1,0 +1,79 @@
+/* A job specification: what a person writes to start a job, as a checked struct.
+ *
+ * YAML text -> job_spec_parse() -> struct job_spec. The text itself travels between daemons (they
+ * agree on its digest) and every daemon and worker parses it anew with these same rules. */
+#ifndef LIBCORE_SETTINGS_JOB_SPEC_H
+#define LIBCORE_SETTINGS_JOB_SPEC_H
+
+#include "libcore/base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define JOB_SPEC_MAX_BYTES (32U * 1024U) /* of the text */
+#define JOB_SPEC_MAX_RANKS 64U
+
+enum job_algorithm { JOB_D_ADAM };
+enum job_on_peer_loss { JOB_LOSS_CONTINUE, JOB_LOSS_FAIL };
+enum job_split { JOB_SPLIT_IID, JOB_SPLIT_CONTIGUOUS, JOB_SPLIT_LOCAL };
+enum job_wire_zstd { JOB_ZSTD_AUTO, JOB_ZSTD_ON, JOB_ZSTD_OFF };
+
+/* A setting that dadam passes on as text (model options, data keys); lists are repeated keys. */
+struct job_pair {
+	char *key;
+	char *value;
+};
+
+struct job_pairs {
+	struct job_pair *items;
+	size_t n_items;
+};
+
+struct job_spec {
+	char name[64]; /* [a-z0-9._-], default "job" */
+	uint64_t seed; /* default 1 */
+
+	char plugin[64];              /* model.plugin: a name, never a path */
+	struct job_pairs model;       /* model.options */
+	struct job_pairs data;        /* data.* but split: format, train, test, label, ... */
+	enum job_split split;         /* data.split, default iid */
+
+	enum job_algorithm algorithm; /* algorithm.name */
+	uint32_t period;              /* local steps between two rounds, 1 .. 1e6, default 1 */
+	double learning_rate;         /* > 0, default 1e-3 */
+	double beta1, beta2;          /* [0, 1), .9 and .999 */
+	double tau;                   /* > 0, 1e-8 */
+	int bias_correction;          /* default on */
+	double weight_decay;          /* decoupled, >= 0, default 0 */
+
+	char topology[64];            /* text for topology_parse(), default "ring" */
+	uint32_t workers_min;         /* 1 .. JOB_SPEC_MAX_RANKS, default 1 */
+	uint32_t workers_max;         /* >= min; default = min */
+	uint64_t workers_wait_ms;     /* default 10m */
+	uint32_t batch;               /* rows a step and rank, default 32 */
+	uint64_t steps;               /* per rank; 0 when epochs is given */
+	double epochs;                /* 0 when steps is given; exactly one of both */
+	uint64_t evaluate_every;      /* steps; 0 = only at the end (default) */
+	enum job_on_peer_loss on_peer_loss; /* default continue */
+	uint64_t link_timeout_ms;     /* timeouts.link: default 3s */
+	uint64_t step_timeout_ms;     /* timeouts.step: default 60s; also create+load get 10x this */
+	enum job_wire_zstd zstd;      /* wire.zstd, default auto */
+	uint32_t segment;             /* wire.segment: parameters, 1024 .. 65536, default 65536 */
+	char congestion[16];          /* wire.congestion: "" = the kernel's choice */
+};
+
+/* Parse and check text (len bytes, need not end in 0). source names it in messages:
+ * "source:line:col: message". On success the caller owns out's pairs: job_spec_fini().
+ *
+ * ST_INVALID  not YAML, unknown key (the nearest known one is the hint), value out of range ...
+ * ST_NOMEM */
+MUST_CHECK enum status job_spec_parse(struct job_spec *out, const char *source, const char *text,
+		size_t len, struct error *err);
+
+/* Free what the spec owns; a zeroed spec is allowed. */
+void job_spec_fini(struct job_spec *spec);
+
+/* The value of the first pair with that key, or NULL. */
+const char *job_pairs_get(const struct job_pairs *pairs, const char *key);
+
+#endif
