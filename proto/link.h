@@ -1,0 +1,80 @@
+/* What workers say to each other on links. Model bytes are the frame's payload and are never copied
+ * by the codec: encode into a blob's payload, decode to where the frame's sink put them. */
+#ifndef PROTO_LINK_H
+#define PROTO_LINK_H
+
+#include "proto/frame.h"
+
+enum link_type {
+	LINK_UP = 32,          /* first frame of each side */
+	LINK_ROUND_BEGIN = 33,
+	LINK_MODEL_DELTA = 34, /* payload: one segment, encoded */
+	LINK_ALIVE = 35,
+	LINK_BYE = 36,
+	LINK_MODEL_SUM = 37,   /* payload: one segment, sum over a subtree, on its way to the root */
+	LINK_MODEL_MEAN = 38   /* payload: one segment of the mean, on its way down */
+};
+
+/* How a payload was made after the compressor. */
+enum link_lossless { LINK_RAW = 0, LINK_PLANES_ZSTD = 1 };
+
+struct link_up {
+	uint32_t rank;       /* of the sender */
+	uint64_t next_round; /* not yet begun */
+	uint64_t n_params;   /* both must have the same model */
+	uint32_t segment;    /* parameters per segment */
+};
+
+enum link_cut { LINK_CUT_NONE = 0, LINK_CUT_STOP = 1 };
+
+struct link_round_begin {
+	uint64_t round, step;
+	uint32_t degree;     /* links that the sender counts in this round */
+	enum link_cut cut;   /* an order on its way ... */
+	uint64_t cut_round;  /* ... to be followed after this round */
+};
+
+struct link_model_delta { /* also MODEL_SUM and MODEL_MEAN */
+	uint64_t round;       /* SUM, MEAN: the plan's number */
+	uint32_t segment;     /* index */
+	uint32_t n;           /* parameters in it */
+	uint32_t compressor;  /* enum compress_kind */
+	enum link_lossless lossless;
+	uint32_t encoded_len; /* bytes before the lossless stage; what decompression must give exactly */
+	uint32_t ranks;       /* SUM, MEAN: ranks summed so far */
+};
+
+struct link_alive {
+	uint64_t round;
+	int32_t waiting_for;  /* rank, or -1 */
+	uint8_t paused;
+};
+
+struct link_bye {
+	char why[160];        /* "finished", ... */
+};
+
+struct link_msg {
+	enum link_type type;
+	union {
+		struct link_up up;
+		struct link_round_begin begin;
+		struct link_model_delta delta;
+		struct link_alive alive;
+		struct link_bye bye;
+	} u;
+};
+
+/* Small frames, appended to out. */
+MUST_CHECK enum status link_encode(struct buf *out, const struct link_msg *m, struct error *err);
+
+/* Seal a blob whose payload is filled: MODEL_DELTA, MODEL_SUM, MODEL_MEAN. */
+MUST_CHECK enum status link_seal(struct blob *b, const struct link_msg *m, struct error *err);
+
+/* The payload stays in the frame (f->payload). Checks types, enums and that a payload is there exactly
+ * for the model frames. Owns nothing. Also usable from a frame_sink, before the payload is read. */
+MUST_CHECK enum status link_decode(struct link_msg *m, const struct frame *f, struct error *err);
+
+const char *link_type_text(enum link_type t);
+
+#endif
