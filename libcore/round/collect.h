@@ -1,0 +1,71 @@
+/* The mean of all models, at the end of a job: sums go up a spanning tree, the mean comes down.
+ *
+ * Pure. The tree is the breadth-first tree of the topology over the ranks of the plan (all compute the
+ * same one). Per segment: own x plus the children's sums in ascending rank order, then up; the root
+ * divides by the number of ranks and sends the mean down. A child that is lost is left out of the
+ * segments that it still owed (the frame counts the ranks); a lost parent ends the collection without
+ * a mean. */
+#ifndef LIBCORE_ROUND_COLLECT_H
+#define LIBCORE_ROUND_COLLECT_H
+
+#include "libcore/base/err.h"
+
+#include <stdint.h>
+
+#define COLLECT_MAX_CHILDREN 64U
+#define COLLECT_NONE UINT32_MAX
+
+struct collect_config {
+	uint32_t n_segments;
+	uint32_t window;
+	uint32_t parent;                         /* slot, or COLLECT_NONE: this is the root */
+	uint32_t n_children;
+	uint32_t children[COLLECT_MAX_CHILDREN]; /* slots, in ascending order of their ranks */
+};
+
+enum collect_event_type {
+	COLLECT_EV_START,
+	COLLECT_EV_SUM,    /* slot, segment, ranks: a child's sum lies in its place (segment % window) */
+	COLLECT_EV_MEAN,   /* segment, ranks: the parent's mean lies in the mean vector */
+	COLLECT_EV_SENT,   /* slot, segment: bytes have left (sums to the parent; means to a child) */
+	COLLECT_EV_LOST    /* slot */
+};
+
+struct collect_event {
+	enum collect_event_type type;
+	uint32_t slot, segment, ranks;
+};
+
+enum collect_action_type {
+	COLLECT_DO_SUM,        /* sum[segment] = own x[segment] (+ children's sums, in this order) */
+	COLLECT_DO_SEND_SUM,   /* send sum[segment] to slot (the parent), ranks */
+	COLLECT_DO_MEAN,       /* mean[segment] = sum[segment] / ranks (root) */
+	COLLECT_DO_SEND_MEAN,  /* send mean[segment] to every slot of `slots`, ranks */
+	COLLECT_DO_CLOSE,      /* slot broke the rules: why */
+	COLLECT_DO_OVER        /* ranks_min: in the mean of every segment; 0: there is no mean */
+};
+
+struct collect_action {
+	enum collect_action_type type;
+	uint32_t slot, segment, ranks;
+	uint64_t slots;
+	uint32_t n_children;
+	uint32_t children[COLLECT_MAX_CHILDREN];
+	char why[120];
+};
+
+#define COLLECT_MAX_ACTIONS 128U
+
+struct collect_actions {
+	struct collect_action list[COLLECT_MAX_ACTIONS];
+	uint32_t n;
+};
+
+struct collect;
+
+MUST_CHECK enum status collect_create(struct collect **out, const struct collect_config *cfg, struct error *err);
+void collect_destroy(struct collect *c);
+void collect_step(struct collect *c, const struct collect_event *ev, struct collect_actions *out);
+int collect_is_over(const struct collect *c);
+
+#endif

@@ -1,0 +1,125 @@
+/* The gossip round machine: when to compute, what to send, when to mix, whom to wait for.
+ *
+ * Pure: events in, actions out; no sockets, clock, threads or floats. The worker moves the bytes, the
+ * simulator in tests drives the same machine with virtual time. One machine per worker. (D-Adam: Gao
+ * & Huang, arXiv 2008.10422, algorithm 1; rules of links and rounds: design.md section 3.)
+ *
+ *            START              STEPS_DONE, a round is due       all segments mixed
+ *   IDLE ───────────► COMPUTING ─────────────────────────► ROUND ──────────────────► COMPUTING ...
+ *                        │ evaluation due: EVALUATE ► EVALUATED ► on                     │ steps taken, or cut
+ *                        └──────────────────────────────────────────────────────► TRAINED ◄┘
+ *
+ * A slot is a link's number in this worker (0 .. GOSSIP_MAX_LINKS-1), given by the shell at LINK_OPEN.
+ * The shell keeps, per slot, room for `window` segments: segment s of a round goes to place s % window
+ * and stays there until the MIX of that segment. */
+#ifndef LIBCORE_ROUND_GOSSIP_H
+#define LIBCORE_ROUND_GOSSIP_H
+
+#include "libcore/base/err.h"
+
+#include <stdint.h>
+
+#define GOSSIP_MAX_LINKS 64U
+#define GOSSIP_MAX_WINDOW 16U
+#define GOSSIP_MAX_ACTIONS 1024U
+#define GOSSIP_NEVER UINT64_MAX
+
+struct gossip_config {
+	uint32_t rank, n_ranks;
+	uint64_t neighbours;      /* bit r: a link to rank r is wanted before the first round */
+	uint32_t n_segments;      /* >= 1 */
+	uint32_t window;          /* 1 .. GOSSIP_MAX_WINDOW */
+	uint32_t period;          /* p: a round after every p-th local step */
+	uint64_t steps;           /* local steps in all */
+	uint64_t evaluate_every;  /* 0: only at the end */
+	uint64_t first_step, first_round; /* 0, or where a checkpoint stands */
+};
+
+enum gossip_event_type {
+	GOSSIP_EV_START,       /* the model is there */
+	GOSSIP_EV_LINK_OPEN,   /* slot, rank, accepted: a socket was handed over */
+	GOSSIP_EV_LINK_CLOSED, /* slot: its TCP connection is over, for whatever reason */
+	GOSSIP_EV_RANK_GONE,   /* rank: the daemon says that it will not come (back); do not wait for it */
+	GOSSIP_EV_LINK_UP,     /* slot, round = the peer's next round not yet begun */
+	GOSSIP_EV_ROUND_BEGIN, /* slot, round, step, degree, cut, cut_round */
+	GOSSIP_EV_SEGMENT,     /* slot, round, segment: whole and decoded, it lies in its place */
+	GOSSIP_EV_SENT,        /* slot, segment: its bytes have left for the kernel */
+	GOSSIP_EV_BYE,         /* slot */
+	GOSSIP_EV_ALIVE,       /* slot, round, waiting_for: for information */
+	GOSSIP_EV_STEPS_DONE,  /* the local steps of the last DO_STEPS are taken; compute is at rest */
+	GOSSIP_EV_EVALUATED,   /* the evaluation of the last DO_EVALUATE is over */
+	GOSSIP_EV_STOP         /* an order: end at a cut */
+};
+
+struct gossip_event {
+	enum gossip_event_type type;
+	uint32_t slot, rank;
+	uint8_t accepted;      /* LINK_OPEN: this side accepted, so it says LINK_UP first */
+	uint64_t round, step;
+	uint32_t segment, degree;
+	uint8_t cut;           /* ROUND_BEGIN: an order comes with it */
+	uint64_t cut_round;
+	int32_t waiting_for;
+};
+
+enum gossip_action_type {
+	GOSSIP_DO_STEPS,       /* take n_steps local steps from `step` on, then STEPS_DONE */
+	GOSSIP_DO_EVALUATE,    /* evaluate x at `step`, then EVALUATED */
+	GOSSIP_DO_LINK_UP,     /* send LINK_UP{round} on slot */
+	GOSSIP_DO_BEGIN,       /* send ROUND_BEGIN{round, step, degree, cut, cut_round} on slot */
+	GOSSIP_DO_SEND,        /* encode `segment` once, send it on every slot of the bit set `slots`; SENT for each */
+	GOSSIP_DO_MIX,         /* x[segment] = sum of terms, in the order given (ascending ranks) */
+	GOSSIP_DO_READ,        /* reading on slot: on / off */
+	GOSSIP_DO_CLOSE,       /* close slot's connection: why; LINK_CLOSED will follow */
+	GOSSIP_DO_ROUND_OVER,  /* round is over: `missed` segments were mixed without a lost link */
+	GOSSIP_DO_TRAINED      /* no more steps: `stopped` says whether by an order */
+};
+
+#define GOSSIP_SELF UINT32_MAX
+
+struct gossip_term {
+	uint32_t slot;  /* GOSSIP_SELF: the own x */
+	uint32_t rank;
+	double weight;  /* the terms of one MIX sum to 1 within 1e-12 */
+};
+
+struct gossip_mix {
+	uint32_t n_terms;
+	struct gossip_term terms[GOSSIP_MAX_LINKS + 1];
+};
+
+struct gossip_action {
+	enum gossip_action_type type;
+	uint32_t slot;
+	uint64_t slots;
+	uint64_t round, step, n_steps;
+	uint32_t segment, degree;
+	uint8_t cut, on, stopped;
+	uint64_t cut_round;
+	uint64_t missed;
+	const struct gossip_mix *mix; /* MIX: the machine's, until the next gossip_step */
+	char why[120];
+};
+
+struct gossip_actions {
+	struct gossip_action list[GOSSIP_MAX_ACTIONS];
+	uint32_t n;
+};
+
+struct gossip;
+
+/* ST_INVALID: a value of cfg is out of its range (the sentence says which); ST_NOMEM. */
+MUST_CHECK enum status gossip_create(struct gossip **out, const struct gossip_config *cfg, struct error *err);
+void gossip_destroy(struct gossip *g);
+
+/* One event. Cannot fail and allocates nothing; an event that the protocol does not allow (a peer's
+ * fault) ends in DO_CLOSE of that slot. Actions are to be carried out in order. */
+void gossip_step(struct gossip *g, const struct gossip_event *ev, struct gossip_actions *out);
+
+/* For Alive frames and progress. waiting_for: the lowest rank that the machine cannot go on without
+ * now, or -1 when it waits for nobody (it computes, or is over). */
+uint64_t gossip_round(const struct gossip *g);
+int32_t gossip_waiting_for(const struct gossip *g);
+uint64_t gossip_links_counted(const struct gossip *g); /* bit set of slots */
+
+#endif
