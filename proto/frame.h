@@ -7,7 +7,8 @@
  *
  * All integers are little-endian; crc32c covers the header with this field zero and all after it.
  * Head and payload together are one protobuf message: where there are bulk bytes they are its field
- * 15 (`bytes payload`), and its key and length end the head. WIRE.md has it in sentences.
+ * 15 (`bytes payload`), and its key and length end the head. Flag 1 says so; no other flag exists in
+ * version 1. WIRE.md has it in sentences.
  *
  * The parser never over-reads: it says where the next bytes belong and how many, so that a socket can
  * be handed over between two frames, and bulk bytes are read straight to their place. */
@@ -43,9 +44,10 @@ struct frame {
 };
 
 /* Where a payload shall go. Called once the head is complete, before any payload byte is read; f has
- * type and head, and payload_len as announced (already within the limits). Set *dst to a place of
- * payload_len bytes, or leave it NULL for the parser's own buffer. Any other status than ST_OK closes
- * the stream. */
+ * type and head, and payload_len as announced (already within the limits, never 0: an empty payload
+ * needs no place). The checksum has not been seen yet: what is written there counts only once the
+ * frame is yielded. Set *dst to a place of payload_len bytes, or leave it NULL for the parser's own
+ * buffer. Any other status than ST_OK closes the stream. */
 struct frame_sink {
 	void *data;
 	enum status (*payload_at)(void *data, const struct frame *f, uint8_t **dst, struct error *err);
@@ -71,11 +73,12 @@ MUST_CHECK enum status frame_parser_put(struct frame_parser *p, size_t n, struct
 MUST_CHECK enum status frame_parser_feed(struct frame_parser *p, const uint8_t **data, size_t *len,
 		struct frame *out, int *done, struct error *err);
 
-/* 1 between two frames (nothing of the next one has been read). */
+/* 1 between two frames (nothing of the next one has been read), 0 within one or after an error. */
 int frame_parser_is_idle(const struct frame_parser *p);
 
-/* An encoded frame: immutable, counted, shared by all links that send it. One uv_write with up to
- * three parts: header+head, payload. */
+/* An encoded frame: immutable, counted (by one thread), shared by all links that send it. The payload
+ * follows the head in memory, so a uv_write may take it as one part of head_len + payload_len bytes at
+ * `bytes`, or as two. */
 struct blob {
 	uint32_t refs;
 	uint32_t head_len;    /* header and head, at bytes */
@@ -92,8 +95,9 @@ struct blob *blob_ref(struct blob *b);
 void blob_unref(struct blob *b); /* frees at 0; NULL is allowed */
 
 /* Write header, head (fields, head_len bytes of protobuf without field 15) and the key and length of
- * field 15 when has_payload; compute the checksum over everything. Returns ST_INVALID when over the
- * limits of the format. May be called again on a blob that only the caller holds. */
+ * field 15 when has_payload; compute the checksum over everything. flags: 0 (the frame sets its own).
+ * Returns ST_INVALID when over the limits of the format; the head of a blob has at most 230 bytes. May
+ * be called again on a blob that only the caller holds. */
 MUST_CHECK enum status blob_seal(struct blob *b, uint8_t type, uint16_t flags, const uint8_t *head,
 		size_t head_len, int has_payload, struct error *err);
 
