@@ -1,0 +1,119 @@
+/* Topologies as text. */
+#include "libcore/topology/topology.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+Test(topology, every_text_form_reads_back)
+{
+	static const char *const texts[] = {"ring", "complete", "star", "torus", "torus(3,4)", "hypercube", "exponential",
+			"random(4)"};
+
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+		struct topology t;
+		char text[TOPOLOGY_TEXT_SIZE];
+
+		cr_assert_eq(topology_parse(&t, texts[i], NULL), ST_OK, "%s", texts[i]);
+		topology_format(text, &t);
+		cr_assert_str_eq(text, texts[i]);
+	}
+}
+
+Test(topology, spaces_count_for_nothing)
+{
+	struct topology t;
+
+	cr_assert_eq(topology_parse(&t, "  torus ( 3 , 12 ) ", NULL), ST_OK);
+	cr_assert_eq(t.kind, TOPOLOGY_TORUS);
+	cr_assert_eq(t.rows, 3);
+	cr_assert_eq(t.cols, 12);
+}
+
+static const struct {
+	const char *text, *hint;
+} refused[] = {
+		{"rign", "did you mean \"ring\"?"},
+		{"Torus", "did you mean \"torus\"?"},
+		{"thorus(2,2)", "did you mean \"torus\"?"},
+		{"banana", "ring is the usual choice"},
+		{"", "ring is the usual choice"},
+		{"(3)", "ring is the usual choice"},
+		{"ring(3)", "write it as \"ring\""},
+		{"ring x", "write it as \"ring\""},
+		{"torus(3)", "write it as \"torus(3,4)\""},
+		{"torus(0,3)", "write it as \"torus(3,4)\""},
+		{"torus(3,3", "write it as \"torus(3,4)\""},
+		{"torus(3,3,3)", "write it as \"torus(3,4)\""},
+		{"torus(-1,3)", "write it as \"torus(3,4)\""},
+		{"torus(99999999999,3)", "write it as \"torus(3,4)\""},
+		{"random", "write it as \"random(4)\""},
+		{"random()", "write it as \"random(4)\""},
+		{"random(0)", "write it as \"random(4)\""},
+		{"random(4))", "write it as \"random(4)\""},
+		{"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "ring is the usual choice"},
+};
+
+Test(topology, a_bad_text_is_refused_with_found_allowed_and_what_to_do)
+{
+	for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+		struct topology t = {.kind = TOPOLOGY_STAR};
+		struct error err = {0};
+
+		cr_assert_eq(topology_parse(&t, refused[i].text, &err), ST_INVALID, "%s", refused[i].text);
+		cr_assert_not_null(strstr(err.msg, refused[i].text));
+		cr_assert_not_null(strstr(err.msg, "allowed: ring, complete"));
+		cr_assert_str_eq(err.hint, refused[i].hint);
+		cr_assert_eq(t.kind, TOPOLOGY_STAR);
+	}
+}
+
+static const struct {
+	const char *text;
+	uint32_t n;
+	enum status st;
+	const char *hint;
+} counts[] = {
+		{"ring", 1, ST_OK, ""},
+		{"ring", 1024, ST_OK, ""},
+		{"ring", 1025, ST_INVALID, "set workers: {min, max} within these bounds"},
+		{"ring", 0, ST_INVALID, "set workers: {min, max} within these bounds"},
+		{"torus", 7, ST_OK, ""},
+		{"torus(3,3)", 9, ST_OK, ""},
+		{"torus(3,3)", 12, ST_INVALID, "torus(3,4), or plain \"torus\", suits 12 workers"},
+		{"torus(9999,9999)", 12, ST_INVALID, "torus(3,4), or plain \"torus\", suits 12 workers"},
+		{"hypercube", 16, ST_OK, ""},
+		{"hypercube", 12, ST_INVALID, "take \"exponential\": as well connected, for any number"},
+		{"random(4)", 12, ST_OK, ""},
+		{"random(3)", 5, ST_INVALID, "random(2) always is possible"},
+		{"random(5)", 5, ST_INVALID, "random(2) always is possible"},
+		{"random(1)", 4, ST_INVALID, "random(2) always is possible"},
+		{"random(1)", 2, ST_OK, ""},
+		{"random(2)", 2, ST_INVALID, "take \"ring\""},
+		{"random(4)", 1, ST_OK, ""},
+};
+
+Test(topology, a_topology_that_does_not_suit_the_workers_is_refused)
+{
+	for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+		struct topology t;
+		struct error err = {0};
+
+		cr_assert_eq(topology_parse(&t, counts[i].text, NULL), ST_OK);
+		cr_expect_eq(topology_check(&t, counts[i].n, &err), counts[i].st, "%s %u", counts[i].text, counts[i].n);
+		cr_expect_str_eq(err.hint, counts[i].hint);
+	}
+}
+
+Test(topology, a_plain_torus_is_as_square_as_the_number_allows)
+{
+	static const uint32_t cases[][3] = {{1, 1, 1}, {2, 1, 2}, {7, 1, 7}, {12, 3, 4}, {16, 4, 4}, {1000, 25, 40}};
+	const struct topology torus = {.kind = TOPOLOGY_TORUS};
+
+	for (size_t i = 0; i < 6; i++) {
+		uint32_t rows, cols;
+
+		topology_torus_sides(&torus, cases[i][0], &rows, &cols);
+		cr_assert_eq(rows, cases[i][1]);
+		cr_assert_eq(cols, cases[i][2]);
+	}
+}
