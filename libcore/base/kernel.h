@@ -1,0 +1,25 @@
+/* Marks for tuned loops. Files that use them are compiled with kernel_args (-O3 -fno-math-errno).
+ *
+ * KERNEL       one function, three machines: the loader picks SSE2, AVX2 or AVX-512 once at start. No
+ *              fused multiply-add is made of it (-ffp-contract=off), so all three give the same bits.
+ *              gcc on x86-64 only; clang 14 does not know the attribute and takes the plain one.
+ * KERNEL_LOOP  before a for: turn i touches no element that another turn touches, although pointers
+ *              may be equal (out == in is allowed, a shifted overlap is not). */
+#ifndef LIBCORE_BASE_KERNEL_H
+#define LIBCORE_BASE_KERNEL_H
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define KERNEL __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+#else
+#define KERNEL
+#endif
+
+#if defined(__clang__)
+#define KERNEL_LOOP _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define KERNEL_LOOP _Pragma("GCC ivdep")
+#else
+#define KERNEL_LOOP
+#endif
+
+#endif
