@@ -1,0 +1,188 @@
+#!/bin/bash
+# dadam on one machine, as a person meets it first: builds a release, starts N daemons on loopback that
+# know one other address each, lets them find each other, trains DeepFM on MovieLens ratings with D-Adam
+# over a ring, shows the progress, prints what every node did and how good the mean model is, and stops
+# the daemons that it started.
+#
+#   deploy/demo.sh [--nodes N] [--job FILE] [--keep]
+#
+#   --nodes N    daemons, 1 to 16 (default 4)
+#   --job FILE   another job than deploy/examples/movielens.yaml; its data below the folder of FILE
+#   --keep       leave the daemons running and print the commands to talk to them
+#
+# Exit 0, with "demo: ok" as the last line, only if the job is done and the mean model's test AUC is at
+# least .770 (MovieLens) or .86 (generated data, where the ratings can't be had).
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+nodes=4 job= keep=
+usage() {
+	sed -n '2,14s/^# \{0,1\}//p' "$0"
+	exit "$1"
+}
+while [ $# -gt 0 ]; do
+	case $1 in
+	--nodes | --job)
+		[ $# -ge 2 ] || { echo "demo: $1 needs a value" >&2; usage 2 >&2; }
+		if [ "$1" = --nodes ]; then nodes=$2; else job=$2; fi
+		shift 2
+		;;
+	--keep) keep=yes; shift ;;
+	-h | --help) usage 0 ;;
+	*) echo "demo: unknown option '$1'" >&2; usage 2 >&2 ;;
+	esac
+done
+case $nodes in
+[1-9] | 1[0-6]) ;;
+*) echo "demo: --nodes $nodes: a number from 1 to 16" >&2; exit 2 ;;
+esac
+[ -z "$job" ] || [ -r "$job" ] || { echo "demo: --job $job: no such file" >&2; exit 2; }
+
+say() { printf '\n== %s\n' "$*"; }
+die() {
+	echo "demo: $*" >&2
+	exit 1
+}
+
+dir=$(mktemp -d "${TMPDIR:-/tmp}/dadam-demo.XXXXXX") || exit 1
+pids=()
+finish() {
+	status=$?
+	trap - EXIT INT TERM
+	if [ -n "$keep" ] && [ $status -eq 0 ]; then
+		exit 0
+	fi
+	if [ ${#pids[@]} -gt 0 ]; then
+		kill "${pids[@]}" 2>/dev/null
+		wait "${pids[@]}" 2>/dev/null
+	fi
+	if [ $status -ne 0 ] && [ -d "$dir" ]; then
+		for log in "$dir"/node-*/dadamd.log; do
+			[ -f "$log" ] && { echo "-- the end of $log"; tail -n 5 "$log"; }
+		done >&2
+	fi
+	rm -rf "$dir"
+	[ $status -ne 0 ] || echo "demo: ok"
+	exit $status
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+say "building a release"
+sh deploy/install-deps.sh || die "packages are missing (see above)"
+build=build-release
+if [ ! -f $build/build.ninja ]; then
+	meson setup $build --buildtype=release -Dtests=false >"$dir/setup.log" 2>&1 || { cat "$dir/setup.log" >&2; die "meson setup failed"; }
+fi
+ninja -C $build >"$dir/ninja.log" 2>&1 || { tail -n 40 "$dir/ninja.log" >&2; die "the build failed"; }
+dadamd=$PWD/$build/daemon/dadamd
+dadamctl=$PWD/$build/ctl/dadamctl
+"$dadamctl" --version 2>/dev/null || true
+
+say "data"
+mkdir "$dir/data" || exit 1
+least=
+if [ -n "$job" ]; then
+	data=$(cd "$(dirname "$job")" && pwd)
+	cp "$job" "$dir/job.yaml" || exit 1
+else
+	data=$dir/data
+	cache=$PWD/$build/movielens
+	if deploy/data/movielens.sh "$cache"; then
+		cp "$cache/movielens.csv" "$dir/data/" || exit 1
+		cp deploy/examples/movielens.yaml "$dir/job.yaml"
+		least=0.770
+	else
+		echo "MovieLens can't be had here (see above): using generated click data instead"
+		cp deploy/examples/synthetic-ctr.yaml "$dir/job.yaml"
+		least=0.86
+	fi
+fi
+[ -n "$job" ] || sed -i "s/^workers: .*/workers: {min: $nodes, wait: 1m}/" "$dir/job.yaml"
+
+ctl() { # ctl NODE VERB...
+	local n=$1
+	shift
+	"$dadamctl" --socket "$dir/node-$n/ctl.sock" "$@"
+}
+
+# json EXPRESSION: evaluates a Python expression on the document `d` from standard input
+json() { python3 -c 'import json, sys
+d = json.load(sys.stdin)
+print(eval(sys.argv[1]))' "$1"; }
+
+# wait_for SECONDS WHAT COMMAND...: until the command succeeds
+wait_for() {
+	local end=$((SECONDS + $1)) what=$2
+	shift 2
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $end ] || die "gave up waiting for $what"
+		for pid in "${pids[@]}"; do
+			kill -0 "$pid" 2>/dev/null || die "a daemon ended while waiting for $what"
+		done
+		read -rt 0.1 <> <(:) || :
+	done
+}
+
+say "starting $nodes daemons on loopback; each knows one other address"
+seed=
+for n in $(seq 1 "$nodes"); do
+	home=$dir/node-$n
+	mkdir "$home" || exit 1
+	cat >"$home/dadamd.yaml" <<-CONFIG
+		cluster: {name: demo}
+		node: {name: node-$n}
+		listen: 127.0.0.1:0
+		discovery: {seeds: [$seed]}
+		state: $home/state
+		control: {socket: $home/ctl.sock}
+		data: {roots: [$data]}
+	CONFIG
+	"$dadamd" --config "$home/dadamd.yaml" >"$home/dadamd.log" 2>&1 &
+	pids+=($!)
+	wait_for 10 "node-$n to answer" ctl "$n" status
+	seed=$(ctl "$n" status -o json | json 'd["node"]["listen"]') || exit 1
+	echo "node-$n  process ${pids[-1]}  listens on $seed"
+done
+
+all_met() {
+	local n
+	for n in $(seq 1 "$nodes"); do
+		[ "$(ctl "$n" peers -o json | json 'sum(p["state"] == "alive" for p in d["peers"])')" = "$nodes" ] || return 1
+	done
+}
+wait_for 20 "the daemons to find each other" all_met
+ctl 1 peers
+
+say "submitting the job to node-1"
+ctl 1 submit "$dir/job.yaml" || die "the job was refused"
+id=$(ctl 1 ls -a -o json | json 'd["jobs"][0]["id"]') || exit 1
+
+say "progress"
+DADAM_PROGRESS_SECONDS=3 ctl 1 watch "$id"
+result=$?
+
+say "result, as node-$nodes tells it"
+ctl "$nodes" show "$id"
+[ $result -eq 0 ] || { ctl 1 logs "$id" -n 20 >&2; die "the job did not succeed: dadamctl watch ended with $result"; }
+ctl "$nodes" export "$id" -o "$dir/model.safetensors" || die "the mean model could not be exported"
+
+if [ -n "$least" ]; then
+	auc=$(ctl 1 show "$id" -o json | json 'd["jobs"][0]["mean"]["metrics"]["auc"]') || die "there is no mean model"
+	echo "mean model: test AUC $auc, wanted at least $least"
+	python3 -c 'import sys; sys.exit(not float(sys.argv[1]) >= float(sys.argv[2]))' "$auc" "$least" ||
+		die "the mean model's test AUC is too low"
+fi
+
+if [ -n "$keep" ]; then
+	say "the daemons go on running (--keep)"
+	echo "dadamctl is $dadamctl"
+	for n in $(seq 1 "$nodes"); do
+		echo "  $dadamctl --socket $dir/node-$n/ctl.sock status"
+	done
+	echo "  $dadamctl --socket $dir/node-1/ctl.sock show $id"
+	echo "stop them:   kill ${pids[*]}"
+	echo "remove:      rm -rf $dir"
+	echo "demo: ok"
+fi
