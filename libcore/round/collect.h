@@ -4,7 +4,11 @@
  * same one). Per segment: own x plus the children's sums in ascending rank order, then up; the root
  * divides by the number of ranks and sends the mean down. A child that is lost is left out of the
  * segments that it still owed (the frame counts the ranks); a lost parent ends the collection without
- * a mean. */
+ * a mean.
+ *
+ * Nobody sends a sum more than `window` segments beyond the last mean that it got, so no place is ever
+ * needed twice and reading never stops. Sums may come before START (the own x is not ready): they are
+ * kept. Places and slots as in gossip.h; a lost child's sums stay in their places until their DO_SUM. */
 #ifndef LIBCORE_ROUND_COLLECT_H
 #define LIBCORE_ROUND_COLLECT_H
 
@@ -26,9 +30,10 @@ struct collect_config {
 enum collect_event_type {
 	COLLECT_EV_START,
 	COLLECT_EV_SUM,    /* slot, segment, ranks: a child's sum lies in its place (segment % window) */
-	COLLECT_EV_MEAN,   /* segment, ranks: the parent's mean lies in the mean vector */
+	COLLECT_EV_MEAN,   /* slot, segment, ranks: the parent's mean lies in the mean vector */
 	COLLECT_EV_SENT,   /* slot, segment: bytes have left (sums to the parent; means to a child) */
-	COLLECT_EV_LOST    /* slot */
+	COLLECT_EV_LOST,   /* slot */
+	COLLECT_EV_AGAIN   /* the answer to DO_AGAIN */
 };
 
 struct collect_event {
@@ -42,7 +47,8 @@ enum collect_action_type {
 	COLLECT_DO_MEAN,       /* mean[segment] = sum[segment] / ranks (root) */
 	COLLECT_DO_SEND_MEAN,  /* send mean[segment] to every slot of `slots`, ranks */
 	COLLECT_DO_CLOSE,      /* slot broke the rules: why */
-	COLLECT_DO_OVER        /* ranks_min: in the mean of every segment; 0: there is no mean */
+	COLLECT_DO_OVER,       /* ranks: the least number of ranks in the mean of a segment; 0: there is no mean */
+	COLLECT_DO_AGAIN       /* always last: when all before it is done, call collect_step() with EV_AGAIN */
 };
 
 struct collect_action {

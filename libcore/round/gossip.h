@@ -11,7 +11,12 @@
  *
  * A slot is a link's number in this worker (0 .. GOSSIP_MAX_LINKS-1), given by the shell at LINK_OPEN.
  * The shell keeps, per slot, room for `window` segments: segment s of a round goes to place s % window
- * and stays there until the MIX of that segment. */
+ * and stays there until the MIX of that segment, also when the link closed meanwhile: a new link gets a
+ * slot that is not in gossip_slots_busy(). READ off holds from the very next frame on; a frame that the
+ * shell has read already waits, or it would overwrite a place.
+ *
+ * A BYE is a worker's word that it begins no more rounds (it is TRAINED). The link stays open after it,
+ * for the mean; a link that comes up later gets its LINK_UP and then the BYE. */
 #ifndef LIBCORE_ROUND_GOSSIP_H
 #define LIBCORE_ROUND_GOSSIP_H
 
@@ -44,7 +49,7 @@ enum gossip_event_type {
 	GOSSIP_EV_ROUND_BEGIN, /* slot, round, step, degree, cut, cut_round */
 	GOSSIP_EV_SEGMENT,     /* slot, round, segment: whole and decoded, it lies in its place */
 	GOSSIP_EV_SENT,        /* slot, segment: its bytes have left for the kernel */
-	GOSSIP_EV_BYE,         /* slot */
+	GOSSIP_EV_BYE,         /* slot: the peer begins no more rounds; its link may stay open */
 	GOSSIP_EV_ALIVE,       /* slot, round, waiting_for: for information */
 	GOSSIP_EV_STEPS_DONE,  /* the local steps of the last DO_STEPS are taken; compute is at rest */
 	GOSSIP_EV_EVALUATED,   /* the evaluation of the last DO_EVALUATE is over */
@@ -72,7 +77,8 @@ enum gossip_action_type {
 	GOSSIP_DO_READ,        /* reading on slot: on / off */
 	GOSSIP_DO_CLOSE,       /* close slot's connection: why; LINK_CLOSED will follow */
 	GOSSIP_DO_ROUND_OVER,  /* round is over: `missed` segments were mixed without a lost link */
-	GOSSIP_DO_TRAINED      /* no more steps: `stopped` says whether by an order */
+	GOSSIP_DO_TRAINED,     /* no more steps: `stopped` says whether by an order */
+	GOSSIP_DO_BYE          /* send BYE on slot (after TRAINED, or after its LINK_UP); do not close */
 };
 
 #define GOSSIP_SELF UINT32_MAX
@@ -120,6 +126,7 @@ void gossip_step(struct gossip *g, const struct gossip_event *ev, struct gossip_
  * now, or -1 when it waits for nobody (it computes, or is over). */
 uint64_t gossip_round(const struct gossip *g);
 int32_t gossip_waiting_for(const struct gossip *g);
-uint64_t gossip_links_counted(const struct gossip *g); /* bit set of slots */
+uint64_t gossip_links_counted(const struct gossip *g); /* bit set of slots: in this round, or in the next one */
+uint64_t gossip_slots_busy(const struct gossip *g);    /* bit set: open, closing, or with segments still to be mixed */
 
 #endif
