@@ -41,4 +41,14 @@ void daemon_config_default(struct daemon_config *cfg);
 MUST_CHECK enum status daemon_config_parse(struct daemon_config *out, const char *source,
 		const char *text, size_t len, struct error *err);
 
+/* Append a file with every key, its default and its meaning. Parsed, it gives the defaults. ST_NOMEM. */
+struct buf;
+MUST_CHECK enum status daemon_config_sample(struct buf *out);
+
+/* Where dadamctl looks for the control socket, in this order: DADAM_SOCKET alone when it is set, else
+ * $XDG_RUNTIME_DIR/dadamd/ctl.sock, the state directory's for others than root, /run/dadamd/ctl.sock.
+ * Returns how many paths there are. */
+#define CONFIG_MAX_SOCKETS 4
+size_t daemon_config_sockets(char paths[CONFIG_MAX_SOCKETS][108]);
+
 #endif

@@ -6,6 +6,7 @@
 #define LIBCORE_SETTINGS_JOB_SPEC_H
 
 #include "libcore/base/err.h"
+#include "libcore/settings/pairs.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,17 +18,6 @@ enum job_algorithm { JOB_D_ADAM };
 enum job_on_peer_loss { JOB_LOSS_CONTINUE, JOB_LOSS_FAIL };
 enum job_split { JOB_SPLIT_IID, JOB_SPLIT_CONTIGUOUS, JOB_SPLIT_LOCAL };
 enum job_wire_zstd { JOB_ZSTD_AUTO, JOB_ZSTD_ON, JOB_ZSTD_OFF };
-
-/* A setting that dadam passes on as text (model options, data keys); lists are repeated keys. */
-struct job_pair {
-	char *key;
-	char *value;
-};
-
-struct job_pairs {
-	struct job_pair *items;
-	size_t n_items;
-};
 
 struct job_spec {
 	char name[64]; /* [a-z0-9._-], default "job" */
@@ -73,7 +63,14 @@ MUST_CHECK enum status job_spec_parse(struct job_spec *out, const char *source, 
 /* Free what the spec owns; a zeroed spec is allowed. */
 void job_spec_fini(struct job_spec *spec);
 
-/* The value of the first pair with that key, or NULL. */
-const char *job_pairs_get(const struct job_pairs *pairs, const char *key);
+/* `assignment` is KEY=VALUE as in `algorithm.period=8`: write text with that key set (VALUE is YAML;
+ * empty takes the key away) to out, replacing its content. The result is not checked yet: parse it.
+ * ST_INVALID: text is not YAML, or the assignment is none. ST_NOMEM. */
+struct buf;
+MUST_CHECK enum status job_spec_override(struct buf *out, const char *source, const char *text,
+		size_t len, const char *assignment, struct error *err);
+
+/* Append an example with every key, its default and its meaning; it parses. ST_NOMEM. */
+MUST_CHECK enum status job_spec_sample(struct buf *out);
 
 #endif

@@ -1,0 +1,108 @@
+/* HOST, HOST:PORT, [V6]:PORT as text. See address.h. */
+#include "libcore/settings/address.h"
+
+#include "libcore/settings/value.h"
+
+#include <arpa/inet.h>
+#include <stddef.h>
+#include <string.h>
+
+static bool read_port(uint32_t *out, const char *text)
+{
+	uint64_t n;
+
+	if (!value_integer(&n, text) || n > 65535)
+		return false;
+	*out = (uint32_t)n;
+	return true;
+}
+
+static bool take_host(struct address *out, const char *host, size_t len)
+{
+	if (len == 0 || len >= sizeof out->host)
+		return false;
+	memcpy(out->host, host, len);
+	out->host[len] = '\0';
+	return true;
+}
+
+bool address_split(struct address *out, const char *text)
+{
+	const char *colon = strrchr(text, ':'), *close;
+
+	out->port = ADDRESS_NO_PORT;
+	if (*text == '[') {
+		close = strchr(text, ']');
+		if (close == NULL || !take_host(out, text + 1, (size_t)(close - text - 1)))
+			return false;
+		return close[1] == '\0' || (close[1] == ':' && read_port(&out->port, close + 2));
+	}
+	if (colon == NULL || strchr(text, ':') != colon) /* a name, a V4 or a bare V6 address */
+		return take_host(out, text, strlen(text));
+	return take_host(out, text, (size_t)(colon - text)) && read_port(&out->port, colon + 1);
+}
+
+static enum address_class class_of_v4(const uint8_t b[4])
+{
+	if (b[0] == 127)
+		return ADDRESS_LOOPBACK;
+	if (b[0] == 0)
+		return ADDRESS_ANY;
+	if (b[0] == 10 || (b[0] == 172 && (b[1] & 0xf0) == 16) || (b[0] == 192 && b[1] == 168) ||
+			(b[0] == 100 && (b[1] & 0xc0) == 64) || (b[0] == 169 && b[1] == 254))
+		return ADDRESS_PRIVATE;
+	return ADDRESS_PUBLIC;
+}
+
+static enum address_class class_of_v6(const uint8_t b[16])
+{
+	static const uint8_t zero[16];
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	if (memcmp(b, zero, 16) == 0)
+		return ADDRESS_ANY;
+	if (memcmp(b, zero, 15) == 0 && b[15] == 1)
+		return ADDRESS_LOOPBACK;
+	if (memcmp(b, mapped, 12) == 0)
+		return class_of_v4(b + 12);
+	if ((b[0] & 0xfe) == 0xfc || (b[0] == 0xfe && (b[1] & 0xc0) == 0x80))
+		return ADDRESS_PRIVATE;
+	return ADDRESS_PUBLIC;
+}
+
+enum address_class address_class(const char *host)
+{
+	char bare[ADDRESS_HOST_SIZE];
+	size_t len = strcspn(host, "%"); /* fe80::1%eth0 */
+	uint8_t b[16];
+
+	if (len >= sizeof bare)
+		return ADDRESS_NAME;
+	memcpy(bare, host, len);
+	bare[len] = '\0';
+	if (inet_pton(AF_INET6, bare, b) == 1)
+		return class_of_v6(b);
+	if (host[len] == '\0' && inet_pton(AF_INET, bare, b) == 1)
+		return class_of_v4(b);
+	return ADDRESS_NAME;
+}
+
+bool address_host_ok(const char *host)
+{
+	size_t len = strlen(host);
+
+	if (address_class(host) != ADDRESS_NAME)
+		return true;
+	if (len == 0 || len > 253 || *host == '-' || *host == '.')
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		char c = host[i];
+
+		if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
+				strchr("-._", c) == NULL)
+			return false;
+		if (c == '.' && host[i + 1] == '.')
+			return false;
+	}
+	return strspn(host, "0123456789.") != len; /* 10.0.0.999 is no name */
+}

@@ -1,0 +1,195 @@
+/* A job specification: the table of its keys, and the checks between keys. See job_spec.h. */
+#include "libcore/settings/job_spec.h"
+
+#include "libcore/base/buf.h"
+#include "libcore/settings/settings.h"
+
+#include <math.h>
+#include <string.h>
+
+#define DAY_MS (24ULL * 3600 * 1000)
+#define MOST_STEPS 1000000000000ULL
+#define FIELD(field) SETTING_FIELD(struct job_spec, field)
+
+/* In the order of the enums of job_spec.h. */
+static const char *const algorithms[] = {"d-adam", NULL};
+static const char *const algorithms_later[] = {"cd-adam", "choco-sgd", "choco-adam", "d-psgd", "local-adam",
+	"local-sgd", "c-adam", "c-sgd", "pprs", "agd", "gd", NULL};
+static const char *const losses[] = {"continue", "fail", NULL};
+static const char *const losses_later[] = {"wait", NULL};
+static const char *const splits[] = {"iid", "contiguous", "local", NULL};
+static const char *const splits_later[] = {"by-label", "dirichlet", NULL};
+static const char *const zstds[] = {"auto", "on", "off", NULL};
+
+static const struct setting rows[] = {
+	{"name", SETTING_NAME, 0, FIELD(name), .preset = "job", .help = "what people call the job"},
+	{"seed", SETTING_INTEGER, 0, FIELD(seed), .greatest = UINT64_MAX, .preset = "1",
+		.help = "of everything random in it"},
+	{"model.plugin", SETTING_NAME, 0, FIELD(plugin), .sample = "deepfm",
+		.help = "the model's plugin, by name (needed)"},
+	{"model.options", SETTING_MAP, 0, FIELD(model), .sample = "{factors: 8, hidden: [64, 64]}",
+		.help = "passed on to the plugin: any keys, each a value or a list of values"},
+	{"data", SETTING_MAP, 0, FIELD(data), .sample = "\n  format: synthetic-ctr",
+		.help = "passed on to the reader: format, train, test, ...; paths are relative to each node's data.roots"},
+	{"data.split", SETTING_ENUM, 0, FIELD(split), .words = splits, .later = splits_later, .preset = "iid",
+		.help = "which rows a rank gets"},
+	{"algorithm.name", SETTING_ENUM, 0, FIELD(algorithm), .words = algorithms, .later = algorithms_later,
+		.preset = "d-adam", .help = "how the ranks train together"},
+	{"algorithm.period", SETTING_INTEGER, 0, FIELD(period), .least = 1, .greatest = 1000000, .preset = "1",
+		.help = "local steps between two exchanges"},
+	{"algorithm.learning_rate", SETTING_REAL, SETTING_ABOVE, FIELD(learning_rate), .high = INFINITY,
+		.preset = "1e-3", .help = "step size"},
+	{"algorithm.beta1", SETTING_REAL, SETTING_BELOW, FIELD(beta1), .high = 1, .preset = "0.9",
+		.help = "decay of the first moment"},
+	{"algorithm.beta2", SETTING_REAL, SETTING_BELOW, FIELD(beta2), .high = 1, .preset = "0.999",
+		.help = "decay of the second moment"},
+	{"algorithm.tau", SETTING_REAL, SETTING_ABOVE, FIELD(tau), .high = INFINITY, .preset = "1e-8",
+		.help = "added to the root of the second moment"},
+	{"algorithm.bias_correction", SETTING_SWITCH, 0, FIELD(bias_correction), .preset = "on",
+		.help = "of the moments in the first steps"},
+	{"algorithm.weight_decay", SETTING_REAL, 0, FIELD(weight_decay), .high = INFINITY, .preset = "0",
+		.help = "decoupled from the gradient"},
+	{"topology", SETTING_TEXT, 0, FIELD(topology), .preset = "ring",
+		.nested = "a list of edges comes with a later version, write a name as ring or complete",
+		.help = "who exchanges with whom: ring, complete, star, torus, ..."},
+	{"workers.min", SETTING_INTEGER, 0, FIELD(workers_min), .least = 1, .greatest = JOB_SPEC_MAX_RANKS,
+		.preset = "1", .help = "the job waits until so many nodes can take part"},
+	{"workers.max", SETTING_INTEGER, 0, FIELD(workers_max), .least = 1, .greatest = JOB_SPEC_MAX_RANKS,
+		.help = "at most so many take part; as workers.min when not given"},
+	{"workers.wait", SETTING_TIME, 0, FIELD(workers_wait_ms), .greatest = 30 * DAY_MS, .preset = "10m",
+		.help = "how long it waits before it fails"},
+	{"batch", SETTING_INTEGER, 0, FIELD(batch), .least = 1, .greatest = 1U << 24, .preset = "32",
+		.help = "rows in a step of one rank"},
+	{"steps", SETTING_INTEGER, 0, FIELD(steps), .least = 1, .greatest = MOST_STEPS, .sample = "1000",
+		.help = "of each rank; give steps or epochs"},
+	{"epochs", SETTING_REAL, SETTING_ABOVE, FIELD(epochs), .high = 1e9,
+		.help = "passes over all rows; instead of steps"},
+	{"evaluate.every", SETTING_INTEGER, 0, FIELD(evaluate_every), .greatest = MOST_STEPS, .preset = "0",
+		.help = "steps between two tests on the test rows; 0: only at the end"},
+	{"on_peer_loss", SETTING_ENUM, 0, FIELD(on_peer_loss), .words = losses, .later = losses_later,
+		.preset = "continue", .help = "when a node goes away"},
+	{"timeouts.link", SETTING_TIME, 0, FIELD(link_timeout_ms), .least = 100, .greatest = 3600 * 1000,
+		.preset = "3s", .help = "a neighbour that is silent for so long is lost"},
+	{"timeouts.step", SETTING_TIME, 0, FIELD(step_timeout_ms), .least = 100, .greatest = 7 * DAY_MS,
+		.preset = "60s", .help = "a step that takes longer fails the job; loading model and data gets ten times this"},
+	{"wire.zstd", SETTING_ENUM, 0, FIELD(zstd), .words = zstds, .preset = "auto",
+		.help = "compression of what travels, without loss"},
+	{"wire.segment", SETTING_INTEGER, 0, FIELD(segment), .least = 1024, .greatest = 65536, .preset = "65536",
+		.help = "parameters in a piece of the stream"},
+	{"wire.congestion", SETTING_NAME, 0, FIELD(congestion), .preset = "",
+		.help = "TCP congestion control, as cubic; empty: the kernel's choice"},
+	{"checkpoint", SETTING_LATER, .help = "checkpoints come with a later version; take the key out"},
+	{"elastic", SETTING_LATER, .help = "elastic jobs come with a later version; take the key out"},
+	{"edges", SETTING_LATER, .help = "a list of edges comes with a later version; write `topology: ring`"},
+	{"algorithm.moments", SETTING_LATER, .help = "mixed moments come with a later version; take the key out"},
+	{"algorithm.compressor", SETTING_LATER, .help = "compressors come with a later version; take the key out"},
+	{"algorithm.gamma", SETTING_LATER, .help = "comes with the compressing algorithms of a later version; take the key out"},
+};
+
+#define N_ROWS (sizeof rows / sizeof *rows)
+_Static_assert(N_ROWS <= SETTINGS_MAX_ROWS, "settings.h has room for fewer rows");
+
+static bool has_parent_step(const char *path)
+{
+	for (const char *p = path; p != NULL; p = strchr(p, '/')) {
+		p += *p == '/';
+		if (strncmp(p, "..", 2) == 0 && (p[2] == '\0' || p[2] == '/'))
+			return true;
+	}
+	return false;
+}
+
+/* Every node joins these to its own roots: nothing may lead out of them. */
+static enum status check_paths(const struct settings *s, const struct job_spec *spec, struct error *err)
+{
+	static const char *const keys[] = {"train", "test", "valid", "path", "schema"};
+
+	for (size_t i = 0; i < spec->data.n_items; i++) {
+		const struct job_pair *pair = &spec->data.items[i];
+		char shown[YAML_SHOW_SIZE];
+		bool is_path = false;
+
+		for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+			is_path = is_path || strcmp(keys[k], pair->key) == 0;
+		if (!is_path || (*pair->value != '\0' && *pair->value != '/' && !has_parent_step(pair->value)))
+			continue;
+		yaml_show(shown, pair->value, strlen(pair->value));
+		(void)settings_refuse(s, err, "data", "%s: found '%s', allowed: a path relative to data.roots, without '..'",
+				pair->key, shown);
+		error_hint(err, "each node looks for it below the data.roots of its own dadamd.yaml");
+		return ST_INVALID;
+	}
+	return ST_OK;
+}
+
+static enum status check_length(const struct settings *s, struct error *err)
+{
+	bool steps = settings_given(s, "steps"), epochs = settings_given(s, "epochs");
+
+	if (steps && epochs)
+		return settings_refuse(s, err, "epochs", "given together with steps, allowed: exactly one of both");
+	if (!steps && !epochs) {
+		(void)settings_refuse(s, err, "steps", "missing, and epochs too; the job would never end");
+		error_hint(err, "add a line as `steps: 2000` or `epochs: 3`");
+		return ST_INVALID;
+	}
+	return ST_OK;
+}
+
+static enum status check(const struct settings *s, struct job_spec *spec, struct error *err)
+{
+	enum status st;
+
+	if (*spec->plugin == '\0') {
+		(void)settings_refuse(s, err, "model.plugin", "missing: which model shall be trained?");
+		error_hint(err, "add a line as `model: {plugin: deepfm}`");
+		return ST_INVALID;
+	}
+	st = check_length(s, err);
+	if (st != ST_OK)
+		return st;
+	if (spec->workers_max == 0)
+		spec->workers_max = spec->workers_min;
+	if (spec->workers_max < spec->workers_min)
+		return settings_refuse(s, err, "workers.max", "found %u, allowed: at least workers.min, %u",
+				spec->workers_max, spec->workers_min);
+	return check_paths(s, spec, err);
+}
+
+enum status job_spec_parse(struct job_spec *out, const char *source, const char *text, size_t len,
+		struct error *err)
+{
+	struct settings s = {.rows = rows, .n_rows = N_ROWS, .source = source, .out = out};
+	struct yaml_place nowhere = {0, 0};
+	enum status st;
+
+	memset(out, 0, sizeof *out);
+	if (len > JOB_SPEC_MAX_BYTES)
+		return yaml_refuse(err, source, nowhere, "%zu bytes, allowed: at most %u", len, JOB_SPEC_MAX_BYTES);
+	settings_preset(&s);
+	st = settings_read(&s, text, len, err);
+	if (st == ST_OK)
+		st = check(&s, out, err);
+	if (st != ST_OK)
+		job_spec_fini(out);
+	return st;
+}
+
+void job_spec_fini(struct job_spec *spec)
+{
+	job_pairs_fini(&spec->model);
+	job_pairs_fini(&spec->data);
+}
+
+enum status job_spec_override(struct buf *out, const char *source, const char *text, size_t len,
+		const char *assignment, struct error *err)
+{
+	return settings_override(out, source, text, len, assignment, err);
+}
+
+enum status job_spec_sample(struct buf *out)
+{
+	enum status st = buf_printf(out, "%s", "# A job of dadam with every key. Start it: dadamctl submit FILE\n\n");
+
+	return st == ST_OK ? settings_sample(out, rows, N_ROWS) : st;
+}

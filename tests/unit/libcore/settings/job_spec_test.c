@@ -1,0 +1,328 @@
+/* Job specifications: good ones become the right struct; of each bad one, the whole message. */
+#include "libcore/base/buf.h"
+#include "libcore/settings/job_spec.h"
+#include "tests/lib/fail_mem.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GOOD "model: {plugin: logreg}\nsteps: 10\n"
+
+static enum status parse(struct job_spec *spec, const char *text, struct error *err)
+{
+	return job_spec_parse(spec, "s.yaml", text, strlen(text), err);
+}
+
+Test(job_spec, the_smallest_spec_gets_the_defaults)
+{
+	struct job_spec s;
+
+	cr_assert_eq(parse(&s, GOOD, NULL), ST_OK);
+	cr_assert_str_eq(s.name, "job");
+	cr_assert_str_eq(s.plugin, "logreg");
+	cr_assert_eq(s.seed, 1);
+	cr_assert_eq(s.split, JOB_SPLIT_IID);
+	cr_assert_eq(s.algorithm, JOB_D_ADAM);
+	cr_assert_eq(s.period, 1);
+	cr_assert_eq(s.learning_rate, 1e-3);
+	cr_assert_eq(s.beta1, 0.9);
+	cr_assert_eq(s.beta2, 0.999);
+	cr_assert_eq(s.tau, 1e-8);
+	cr_assert_eq(s.bias_correction, 1);
+	cr_assert_eq(s.weight_decay, 0);
+	cr_assert_str_eq(s.topology, "ring");
+	cr_assert_eq(s.workers_min, 1);
+	cr_assert_eq(s.workers_max, 1);
+	cr_assert_eq(s.workers_wait_ms, 600000);
+	cr_assert_eq(s.batch, 32);
+	cr_assert_eq(s.steps, 10);
+	cr_assert_eq(s.epochs, 0);
+	cr_assert_eq(s.evaluate_every, 0);
+	cr_assert_eq(s.on_peer_loss, JOB_LOSS_CONTINUE);
+	cr_assert_eq(s.link_timeout_ms, 3000);
+	cr_assert_eq(s.step_timeout_ms, 60000);
+	cr_assert_eq(s.zstd, JOB_ZSTD_AUTO);
+	cr_assert_eq(s.segment, 65536);
+	cr_assert_str_eq(s.congestion, "");
+	job_spec_fini(&s);
+}
+
+static const char full[] = "name: ctr\n"
+	"seed: 18446744073709551615\n"
+	"model: {plugin: deepfm, options: {factors: 8, hidden: [64, 32]}}\n"
+	"data:\n"
+	"  format: csv\n"
+	"  train: ratings.csv\n"
+	"  label: \"rating >= 4\"\n"
+	"  categorical: [userId, movieId]\n"
+	"  split: contiguous\n"
+	"algorithm: {name: d-adam, period: 8, learning_rate: 2e-3, bias_correction: off, weight_decay: .5}\n"
+	"topology: random(4)\n"
+	"workers: {min: 4, max: 8, wait: 90s}\n"
+	"batch: 256\n"
+	"epochs: 1.5\n"
+	"evaluate: {every: 200}\n"
+	"on_peer_loss: fail\n"
+	"timeouts: {link: 500ms, step: 2m}\n"
+	"wire: {zstd: off, segment: 1024, congestion: cubic}\n";
+
+Test(job_spec, every_key_reaches_its_field_and_lists_become_repeated_keys)
+{
+	struct job_spec s;
+	struct error err = {0};
+
+	cr_assert_eq(parse(&s, full, &err), ST_OK, "%s", err.msg);
+	cr_assert_eq(s.seed, UINT64_MAX);
+	cr_assert_eq(s.model.n_items, 3);
+	cr_assert_str_eq(s.model.items[2].key, "hidden");
+	cr_assert_str_eq(s.model.items[2].value, "32");
+	cr_assert_str_eq(job_pairs_get(&s.model, "hidden"), "64");
+	cr_assert_eq(s.data.n_items, 5);
+	cr_assert_str_eq(job_pairs_get(&s.data, "label"), "rating >= 4");
+	cr_assert_null(job_pairs_get(&s.data, "split"));
+	cr_assert_eq(s.split, JOB_SPLIT_CONTIGUOUS);
+	cr_assert_eq(s.period, 8);
+	cr_assert_eq(s.bias_correction, 0);
+	cr_assert_eq(s.weight_decay, 0.5);
+	cr_assert_str_eq(s.topology, "random(4)");
+	cr_assert_eq(s.workers_max, 8);
+	cr_assert_eq(s.workers_wait_ms, 90000);
+	cr_assert_eq(s.epochs, 1.5);
+	cr_assert_eq(s.steps, 0);
+	cr_assert_eq(s.on_peer_loss, JOB_LOSS_FAIL);
+	cr_assert_eq(s.link_timeout_ms, 500);
+	cr_assert_eq(s.step_timeout_ms, 120000);
+	cr_assert_eq(s.zstd, JOB_ZSTD_OFF);
+	cr_assert_eq(s.segment, 1024);
+	cr_assert_str_eq(s.congestion, "cubic");
+	job_spec_fini(&s);
+}
+
+static const struct {
+	const char *text, *msg, *hint; /* hint NULL: none */
+} bad[] = {
+	{"", "s.yaml: model.plugin: missing: which model shall be trained?", "add a line as `model: {plugin: deepfm}`"},
+	{"# only a comment\n", "s.yaml: model.plugin: missing: which model shall be trained?",
+		"add a line as `model: {plugin: deepfm}`"},
+	{"model: {plugin: a}\n", "s.yaml: steps: missing, and epochs too; the job would never end",
+		"add a line as `steps: 2000` or `epochs: 3`"},
+	{GOOD "epochs: 2\n", "s.yaml:3:9: epochs: given together with steps, allowed: exactly one of both", NULL},
+	{GOOD "bathc: 3\n", "s.yaml:3:1: unknown key 'bathc'", "did you mean 'batch'?"},
+	{GOOD "algorithm: {learning-rate: 1}\n", "s.yaml:3:13: unknown key 'algorithm.learning-rate'",
+		"did you mean 'algorithm.learning_rate'?"},
+	{GOOD "workers: {quantity: 1}\n", "s.yaml:3:11: unknown key 'workers.quantity'", "keys known here: min, max, wait"},
+	{GOOD "batch: 0\n", "s.yaml:3:8: batch: found '0', allowed: a whole number from 1 to 16777216", NULL},
+	{GOOD "batch: many\n", "s.yaml:3:8: batch: found 'many', allowed: a whole number from 1 to 16777216", NULL},
+	{GOOD "batch: [1, 2]\n", "s.yaml:3:1: batch: found a list, allowed: a whole number from 1 to 16777216", NULL},
+	{GOOD "batch:\n", "s.yaml:3:1: batch: found nothing, allowed: a whole number from 1 to 16777216", NULL},
+	{GOOD "batch: 1\nbatch: 2\n", "s.yaml:4:1: 'batch' is given twice, first in line 3", NULL},
+	{GOOD "data: {a: 1, a: 2}\n", "s.yaml:3:14: 'data.a' is given twice, first in line 3", NULL},
+	{GOOD "algorithm: {beta1: 1}\n", "s.yaml:3:20: algorithm.beta1: found '1', allowed: a number from 0 to below 1", NULL},
+	{GOOD "algorithm: {learning_rate: 0}\n",
+		"s.yaml:3:28: algorithm.learning_rate: found '0', allowed: a number above 0", NULL},
+	{GOOD "algorithm: {learning_rate: nan}\n",
+		"s.yaml:3:28: algorithm.learning_rate: found 'nan', allowed: a number above 0", NULL},
+	{GOOD "algorithm: {name: cd-adam}\n",
+		"s.yaml:3:19: algorithm.name: 'cd-adam' comes with a later version, there is now: d-adam", NULL},
+	{GOOD "algorithm: {name: d_adam}\n", "s.yaml:3:19: algorithm.name: found 'd_adam', allowed: d-adam",
+		"did you mean 'd-adam'?"},
+	{GOOD "algorithm: d-adam\n", "s.yaml:3:12: algorithm: found one value, allowed: a group of keys", NULL},
+	{GOOD "data: {split: dirichlet(0.1)}\n",
+		"s.yaml:3:15: data.split: 'dirichlet(0.1)' comes with a later version, there is now: iid, contiguous, local", NULL},
+	{GOOD "data: {train: ../secret}\n",
+		"s.yaml:3:1: data: train: found '../secret', allowed: a path relative to data.roots, without '..'",
+		"each node looks for it below the data.roots of its own dadamd.yaml"},
+	{GOOD "data: {test: /etc/passwd}\n",
+		"s.yaml:3:1: data: test: found '/etc/passwd', allowed: a path relative to data.roots, without '..'",
+		"each node looks for it below the data.roots of its own dadamd.yaml"},
+	{GOOD "data: {train: a/..}\n",
+		"s.yaml:3:1: data: train: found 'a/..', allowed: a path relative to data.roots, without '..'",
+		"each node looks for it below the data.roots of its own dadamd.yaml"},
+	{GOOD "data: {a: {b: c}}\n", "s.yaml:3:8: data.a: found a group of keys, allowed: one value or a list of values", NULL},
+	{GOOD "data: {a: [[b]]}\n",
+		"s.yaml:3:8: data.a: found a list with a list, allowed: one value or a list of values", NULL},
+	{GOOD "workers: {min: 4, max: 2}\n", "s.yaml:3:24: workers.max: found 2, allowed: at least workers.min, 4", NULL},
+	{GOOD "workers: {min: 65}\n", "s.yaml:3:16: workers.min: found '65', allowed: a whole number from 1 to 64", NULL},
+	{GOOD "workers: {wait: 10}\n",
+		"s.yaml:3:17: workers.wait: found '10', allowed: a time from 0s to 30d, as 5s or 500ms", NULL},
+	{GOOD "topology: {edges: [[0, 1]]}\n",
+		"s.yaml:3:1: topology: found a group of keys; a list of edges comes with a later version, "
+		"write a name as ring or complete", NULL},
+	{GOOD "checkpoint: {every: 500}\n",
+		"s.yaml:3:1: checkpoint: checkpoints come with a later version; take the key out", NULL},
+	{GOOD "name: My Job\n", "s.yaml:3:7: name: found 'My Job', allowed: at most 63 of a-z 0-9 . _ -", NULL},
+	{"model: {plugin: ../evil}\nsteps: 1\n",
+		"s.yaml:1:17: model.plugin: found '../evil', allowed: at most 63 of a-z 0-9 . _ -", NULL},
+	{GOOD "seed: 18446744073709551616\n",
+		"s.yaml:3:7: seed: found '18446744073709551616', allowed: a whole number from 0", NULL},
+	{GOOD "a: &x 1\nb: *x\n", "s.yaml:3:7: an anchor (&x) is not allowed: write the value out where it is needed", NULL},
+	{GOOD "batch: *x\n", "s.yaml:3:9: an alias (*name) is not allowed: write the value out", NULL},
+	{GOOD "batch: !!int 3\n", "s.yaml:3:14: a tag (!name) is not allowed: write the plain value", NULL},
+	{GOOD "---\nbatch: 3\n",
+		"s.yaml: a second document (after '---' or '...'), allowed: one document in a file", NULL},
+	{GOOD "batch: [1, 2\n", "s.yaml:4:1: not YAML: flow sequence without a closing bracket", NULL},
+	{"\tbatch: 1\n", "s.yaml:1:1: not YAML: invalid tab as indendation in a mapping", NULL},
+	{"just text", "s.yaml:1:1: found a lone text, allowed: lines of `key: value`", NULL},
+	{"- a\n- b\n", "s.yaml:1:1: found a list, allowed: lines of `key: value`", NULL},
+	{GOOD "name: \"a\\nb\"\n", "s.yaml:3:8: name: a control character (0x0a) in the text, allowed: one line of text", NULL},
+	{GOOD "name: \xff\n", "s.yaml:3:7: byte 0xff is not UTF-8, allowed: UTF-8 text", NULL},
+	{GOOD "[a]: 1\n", "s.yaml: in the top: a key that is no text, allowed: `key: value`", NULL},
+};
+
+Test(job_spec, each_bad_spec_is_refused_with_place_finding_and_what_is_allowed)
+{
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct job_spec s;
+		struct error err = {0};
+
+		cr_expect_eq(parse(&s, bad[i].text, &err), ST_INVALID, "%s", bad[i].text);
+		cr_expect_str_eq(err.msg, bad[i].msg, "row %zu\n  got    %s\n  wanted %s", i, err.msg, bad[i].msg);
+		cr_expect_str_eq(err.hint, bad[i].hint != NULL ? bad[i].hint : "", "row %zu: %s", i, err.hint);
+	}
+}
+
+Test(job_spec, a_nul_byte_and_a_huge_text_are_refused)
+{
+	struct job_spec s;
+	struct error err = {0};
+	char *huge = malloc(JOB_SPEC_MAX_BYTES + 1);
+
+	cr_assert_eq(job_spec_parse(&s, "s.yaml", "steps: 1\0\n", 10, &err), ST_INVALID);
+	cr_assert_str_eq(err.msg, "s.yaml:1:9: a NUL byte, allowed: UTF-8 text");
+	memset(huge, '#', JOB_SPEC_MAX_BYTES + 1);
+	cr_assert_eq(job_spec_parse(&s, "s.yaml", huge, JOB_SPEC_MAX_BYTES + 1, &err), ST_INVALID);
+	cr_assert_str_eq(err.msg, "s.yaml: 32769 bytes, allowed: at most 32768");
+	free(huge);
+}
+
+Test(job_spec, deep_nesting_is_refused_not_followed)
+{
+	struct job_spec s;
+	struct error err = {0};
+	char text[20000] = "data: {a: ";
+
+	memset(text + strlen(text), '[', 15000);
+	cr_assert_eq(parse(&s, text, &err), ST_INVALID);
+	cr_assert_not_null(strstr(err.msg, "depth"), "%s", err.msg);
+}
+
+Test(job_spec, a_map_of_too_many_keys_is_refused)
+{
+	struct job_spec s;
+	struct error err = {0};
+	struct buf b = {0};
+
+	cr_assert_eq(buf_printf(&b, GOOD "data:\n"), ST_OK);
+	for (int i = 0; i < 1100; i++)
+		cr_assert_eq(buf_printf(&b, "  k%d: 1\n", i), ST_OK);
+	cr_assert_eq(job_spec_parse(&s, "s.yaml", (char *)b.data, b.len, &err), ST_INVALID);
+	cr_assert_str_eq(err.msg, "s.yaml:1028:3: more than 1024 keys in one group");
+	buf_fini(&b);
+}
+
+Test(job_spec, no_allocation_failure_leaks_or_crashes)
+{
+	enum status st = ST_NOMEM;
+	struct job_spec s;
+
+	for (int k = 0; st != ST_OK; k++) {
+		fail_mem_at(k);
+		st = parse(&s, full, NULL);
+		cr_assert(st == ST_OK || (st == ST_NOMEM && fail_mem_outstanding() == 0), "k %d", k);
+	}
+	job_spec_fini(&s);
+	cr_assert_eq(fail_mem_outstanding(), 0);
+	fail_mem_off();
+}
+
+/* --set: text, assignment, then a fact about the parsed result. */
+static void override(struct job_spec *s, const char *text, const char *assignment)
+{
+	struct buf b = {0};
+	struct error err = {0};
+
+	cr_assert_eq(job_spec_override(&b, "s.yaml", text, strlen(text), assignment, &err), ST_OK, "%s", err.msg);
+	cr_assert_eq(job_spec_parse(s, "s.yaml", (char *)b.data, b.len, &err), ST_OK, "%s: %s\n%s", assignment, err.msg,
+			(char *)b.data);
+	buf_fini(&b);
+}
+
+Test(job_spec, an_override_changes_adds_and_takes_away)
+{
+	struct job_spec s;
+
+	override(&s, full, "batch=7");
+	cr_assert_eq(s.batch, 7);
+	cr_assert_eq(s.data.n_items, 5, "the rest stays");
+	job_spec_fini(&s);
+	override(&s, full, "algorithm.tau=0.25");
+	cr_assert_eq(s.tau, 0.25);
+	cr_assert_eq(s.period, 8);
+	job_spec_fini(&s);
+	override(&s, GOOD, "workers.min=3");
+	cr_assert_eq(s.workers_min, 3);
+	job_spec_fini(&s);
+	override(&s, GOOD "workers:\n  # min: 2\n", "workers.min=3");
+	cr_assert_eq(s.workers_min, 3);
+	job_spec_fini(&s);
+	override(&s, full, "model.options.hidden=[1, 2, 3]");
+	cr_assert_eq(s.model.n_items, 4);
+	cr_assert_str_eq(s.model.items[3].value, "3");
+	job_spec_fini(&s);
+	override(&s, full, "data.label=rating >= 3");
+	cr_assert_str_eq(job_pairs_get(&s.data, "label"), "rating >= 3");
+	job_spec_fini(&s);
+	override(&s, "model: {plugin: a}\nepochs: 1\nsteps: 2\n", "epochs=");
+	cr_assert_eq(s.steps, 2);
+	job_spec_fini(&s);
+}
+
+Test(job_spec, an_override_of_an_empty_text_makes_one)
+{
+	struct buf b = {0};
+
+	cr_assert_eq(job_spec_override(&b, "s.yaml", "", 0, "model.plugin=a", NULL), ST_OK);
+	cr_assert_str_eq((char *)b.data, "model:\n  plugin: a\n");
+	buf_fini(&b);
+}
+
+Test(job_spec, a_bad_override_is_refused_with_words)
+{
+	static const struct {
+		const char *assignment, *msg;
+	} rows[] = {
+		{"batch", "--set: 'batch': no '=', allowed: KEY=VALUE"},
+		{"=3", "--set: '=3': no key before '='"},
+		{".a=3", "--set: '.a=3': not a key"},
+		{"a.=3", "--set: 'a.=3': no key before '='"},
+		{"steps.a=3", "--set: 'steps.a=3': a part of the key before a dot holds a value, no group of keys"},
+		{"a.b.c.d.e.f=3", "--set: 'a.b.c.d.e.f=3': not a key"},
+		{"batch=[1", "--set: 'batch=[1': the value is not YAML"},
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct buf b = {0};
+		struct error err = {0};
+
+		cr_expect_eq(job_spec_override(&b, "s.yaml", GOOD, strlen(GOOD), rows[i].assignment, &err), ST_INVALID);
+		cr_expect_str_eq(err.msg, rows[i].msg, "got %s", err.msg);
+		buf_fini(&b);
+	}
+}
+
+Test(job_spec, the_sample_parses_and_names_every_key)
+{
+	struct job_spec s;
+	struct buf b = {0};
+	struct error err = {0};
+
+	cr_assert_eq(job_spec_sample(&b), ST_OK);
+	cr_assert_eq(job_spec_parse(&s, "sample", (char *)b.data, b.len, &err), ST_OK, "%s\n%s", err.msg, (char *)b.data);
+	cr_assert_eq(s.steps, 1000);
+	cr_assert_str_eq(job_pairs_get(&s.data, "format"), "synthetic-ctr");
+	cr_assert_not_null(strstr((char *)b.data, "congestion: \"\""));
+	job_spec_fini(&s);
+	buf_fini(&b);
+}
