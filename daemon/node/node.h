@@ -5,7 +5,8 @@
  * calls another: the pump in node.c moves events between them. No sockets, clock, disk, threads or
  * random numbers: time comes with every event, randomness is asked for by address from a seed.
  *
- * Connections are numbers that the shell gives (never reused). Addresses are text "IP:PORT" or
+ * Connections are numbers, never reused: the shell numbers those it accepted (top bit clear, not 0),
+ * the node those it wants dialled (NODE_CONN_DIALLED set). Addresses are text "IP:PORT" or
  * "[IP6]:PORT"; names are resolved outside. */
 #ifndef DAEMON_NODE_NODE_H
 #define DAEMON_NODE_NODE_H
@@ -15,6 +16,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#define NODE_CONN_DIALLED (UINT64_C(1) << 63)
 
 struct node_config {
 	struct id id;
@@ -54,6 +57,7 @@ enum node_event_type {
 struct node_event {
 	enum node_event_type type;
 	uint64_t now_ms;      /* monotonic */
+	uint64_t now_us;      /* the same clock, finer, for round-trip times; 0: now_ms * 1000 is used */
 	uint64_t wall_ms;     /* Unix time */
 	uint64_t conn;
 	uint8_t inbound;
