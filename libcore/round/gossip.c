@@ -1,0 +1,270 @@
+/* What a worker does next: local steps, a round, an evaluation, the end. See gossip.h.
+ *
+ *   START ─► next_work ─► DO_STEPS ─► on_steps_done ─► begin_if_possible ─► (round) ─► gossip_after_round
+ *                ▲                          │ no round due                                  │
+ *                └──────── on_evaluated ◄───┴───────────────────────────────────────────────┘
+ *
+ * An order to stop is a cut: the round after which everybody stops. It is the next round plus the
+ * number of ranks, so that it has reached all ranks (one link a round) before anybody acts on it. */
+#include "libcore/round/gossip.h"
+#include "libcore/round/gossip_internal.h"
+
+#include "libcore/base/mem.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct gossip_action *gossip_act(struct gossip_actions *out, enum gossip_action_type type, uint32_t slot)
+{
+	struct gossip_action *a;
+
+	assert(out->n < GOSSIP_MAX_ACTIONS);
+	a = &out->list[out->n++];
+	memset(a, 0, sizeof *a);
+	a->type = type;
+	a->slot = slot;
+	return a;
+}
+
+static enum status config_check(const struct gossip_config *cfg, struct error *err)
+{
+	uint64_t ranks = cfg->n_ranks >= 64 ? UINT64_MAX : (UINT64_C(1) << cfg->n_ranks) - 1;
+
+	if (cfg->n_ranks < 1 || cfg->n_ranks > GOSSIP_MAX_LINKS)
+		return error_set(err, ST_INVALID, "%u ranks, allowed 1 to %u", cfg->n_ranks, GOSSIP_MAX_LINKS);
+	if (cfg->rank >= cfg->n_ranks)
+		return error_set(err, ST_INVALID, "rank %u of %u ranks", cfg->rank, cfg->n_ranks);
+	if ((cfg->neighbours & ~ranks) != 0 || (cfg->neighbours >> cfg->rank & 1) != 0)
+		return error_set(err, ST_INVALID, "neighbours %#llx hold rank %u itself or a rank above %u",
+				(unsigned long long)cfg->neighbours, cfg->rank, cfg->n_ranks - 1);
+	if (cfg->n_segments < 1)
+		return error_set(err, ST_INVALID, "no segment, at least 1 is needed");
+	if (cfg->window < 1 || cfg->window > GOSSIP_MAX_WINDOW)
+		return error_set(err, ST_INVALID, "window of %u segments, allowed 1 to %u", cfg->window, GOSSIP_MAX_WINDOW);
+	if (cfg->period < 1)
+		return error_set(err, ST_INVALID, "period 0, at least 1 is needed");
+	if (cfg->first_step > cfg->steps)
+		return error_set(err, ST_INVALID, "start at step %llu of %llu", (unsigned long long)cfg->first_step,
+				(unsigned long long)cfg->steps);
+	if (cfg->first_round >= GOSSIP_MAX_ROUND)
+		return error_set(err, ST_INVALID, "start at round %llu, the limit is 2^62",
+				(unsigned long long)cfg->first_round);
+	return ST_OK;
+}
+
+enum status gossip_create(struct gossip **out, const struct gossip_config *cfg, struct error *err)
+{
+	struct gossip *g;
+	enum status st = config_check(cfg, err);
+
+	*out = NULL;
+	if (st != ST_OK)
+		return st;
+	g = mem_alloc(1, sizeof *g);
+	if (g == NULL)
+		return error_set(err, ST_NOMEM, "no %zu bytes for the round machine", sizeof *g);
+	g->cfg = *cfg;
+	g->step = cfg->first_step;
+	g->next = cfg->first_round;
+	g->evaluated_at = GOSSIP_NEVER;
+	*out = g;
+	return ST_OK;
+}
+
+void gossip_destroy(struct gossip *g)
+{
+	mem_free(g);
+}
+
+/* A later number than our own next round is taken over; numbers only grow. */
+void gossip_take_round(struct gossip *g, uint64_t round)
+{
+	if (round > g->next)
+		g->next = round;
+}
+
+void gossip_take_cut(struct gossip *g, uint64_t cut)
+{
+	if (!g->has_cut || cut < g->cut)
+		g->cut = cut;
+	g->has_cut = true;
+}
+
+static uint64_t steps_to_multiple(uint64_t step, uint64_t of)
+{
+	return of - step % of;
+}
+
+static bool last_round_is_over(const struct gossip *g)
+{
+	return steps_to_multiple(g->step, g->cfg.period) > g->cfg.steps - g->step;
+}
+
+/* At a boundary where no round is due: may we stop here? */
+static bool stops_here(const struct gossip *g)
+{
+	return g->has_cut && (g->next > g->cut || !gossip_has_links(g) || last_round_is_over(g));
+}
+
+static void become_trained(struct gossip *g, struct gossip_actions *out)
+{
+	struct gossip_action *a = gossip_act(out, GOSSIP_DO_TRAINED, 0);
+
+	a->step = g->step;
+	a->round = g->next;
+	a->stopped = g->step < g->cfg.steps;
+	g->phase = GOSSIP_TRAINED;
+	gossip_say_bye(g, out);
+}
+
+static void evaluate(struct gossip *g, struct gossip_actions *out)
+{
+	gossip_act(out, GOSSIP_DO_EVALUATE, 0)->step = g->step;
+	g->evaluated_at = g->step;
+	g->phase = GOSSIP_EVALUATING;
+}
+
+static void end(struct gossip *g, struct gossip_actions *out)
+{
+	g->ending = true;
+	if (g->evaluated_at != g->step)
+		evaluate(g, out);
+	else
+		become_trained(g, out);
+}
+
+static void next_work(struct gossip *g, struct gossip_actions *out)
+{
+	const struct gossip_config *cfg = &g->cfg;
+	uint64_t n = steps_to_multiple(g->step, cfg->period);
+	struct gossip_action *a;
+
+	if (g->ending || g->step >= cfg->steps || stops_here(g)) {
+		end(g, out);
+		return;
+	}
+	if (n > cfg->steps - g->step)
+		n = cfg->steps - g->step;
+	if (cfg->evaluate_every != 0 && n > steps_to_multiple(g->step, cfg->evaluate_every))
+		n = steps_to_multiple(g->step, cfg->evaluate_every);
+	a = gossip_act(out, GOSSIP_DO_STEPS, 0);
+	a->step = g->step;
+	a->n_steps = n;
+	g->asked_steps = n;
+	g->phase = GOSSIP_COMPUTING;
+}
+
+/* The round that was due at g->step is behind us, or none was due. */
+void gossip_after_round(struct gossip *g, struct gossip_actions *out)
+{
+	uint64_t every = g->cfg.evaluate_every;
+
+	if (every != 0 && g->step % every == 0)
+		evaluate(g, out);
+	else
+		next_work(g, out);
+}
+
+static void begin_if_possible(struct gossip *g, struct gossip_actions *out)
+{
+	bool missing = !g->began && gossip_missing_rank(g) >= 0;
+
+	g->phase = GOSSIP_DUE;
+	if (g->has_cut && (g->next > g->cut || !gossip_has_links(g) || missing))
+		end(g, out);
+	else if (!missing && gossip_asked_rank(g) < 0)
+		gossip_begin(g, out);
+}
+
+static void on_steps_done(struct gossip *g, struct gossip_actions *out)
+{
+	if (g->phase != GOSSIP_COMPUTING)
+		return;
+	g->step += g->asked_steps;
+	if (g->step % g->cfg.period == 0)
+		begin_if_possible(g, out);
+	else
+		gossip_after_round(g, out);
+}
+
+static void on_stop(struct gossip *g)
+{
+	gossip_take_cut(g, g->next + g->cfg.n_ranks);
+}
+
+static void handle(struct gossip *g, const struct gossip_event *ev, struct gossip_actions *out)
+{
+	switch (ev->type) {
+	case GOSSIP_EV_START:
+		if (g->phase == GOSSIP_IDLE)
+			next_work(g, out);
+		break;
+	case GOSSIP_EV_LINK_OPEN:
+		gossip_on_open(g, ev, out);
+		break;
+	case GOSSIP_EV_LINK_CLOSED:
+		gossip_on_closed(g, ev->slot);
+		break;
+	case GOSSIP_EV_RANK_GONE:
+		if (ev->rank < g->cfg.n_ranks)
+			g->gone |= UINT64_C(1) << ev->rank;
+		break;
+	case GOSSIP_EV_LINK_UP:
+		gossip_on_up(g, ev, out);
+		break;
+	case GOSSIP_EV_ROUND_BEGIN:
+		gossip_on_round_begin(g, ev, out);
+		break;
+	case GOSSIP_EV_SEGMENT:
+		gossip_on_segment(g, ev, out);
+		break;
+	case GOSSIP_EV_SENT:
+		gossip_on_sent(g, ev->slot);
+		break;
+	case GOSSIP_EV_BYE:
+		gossip_on_bye(g, ev->slot, out);
+		break;
+	case GOSSIP_EV_ALIVE:
+		break;
+	case GOSSIP_EV_STEPS_DONE:
+		on_steps_done(g, out);
+		break;
+	case GOSSIP_EV_EVALUATED:
+		if (g->phase == GOSSIP_EVALUATING)
+			next_work(g, out);
+		break;
+	case GOSSIP_EV_STOP:
+		on_stop(g);
+		break;
+	}
+}
+
+void gossip_step(struct gossip *g, const struct gossip_event *ev, struct gossip_actions *out)
+{
+	assert(ev->slot < GOSSIP_MAX_LINKS);
+	out->n = 0;
+	g->n_mixes = 0;
+	handle(g, ev, out);
+	if (g->phase == GOSSIP_DUE)
+		begin_if_possible(g, out);
+	if (g->phase == GOSSIP_ROUND)
+		gossip_progress(g, out);
+	gossip_update_reading(g, out);
+}
+
+uint64_t gossip_round(const struct gossip *g)
+{
+	return g->phase == GOSSIP_ROUND ? g->round : g->next;
+}
+
+int32_t gossip_waiting_for(const struct gossip *g)
+{
+	int32_t missing;
+
+	if (g->phase == GOSSIP_ROUND)
+		return gossip_round_waits_for(g);
+	if (g->phase != GOSSIP_DUE)
+		return -1;
+	missing = g->began ? -1 : gossip_missing_rank(g);
+	return missing >= 0 ? missing : gossip_asked_rank(g);
+}

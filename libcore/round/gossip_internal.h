@@ -1,0 +1,111 @@
+/* The inside of the round machine, shared by gossip.c (what a worker does next), gossip_links.c (the
+ * life of a link) and gossip_round.c (one round). Nobody else includes it.
+ *
+ * A link's frames come in order: LINK_UP, then for each round ROUND_BEGIN and its segments. `said_*`
+ * is where the peer stands in this stream; `now` and `ahead` are what is kept of it: the current round
+ * and one that the peer began before we did. A round below ours is stale: its frames are dropped. */
+#ifndef LIBCORE_ROUND_GOSSIP_INTERNAL_H
+#define LIBCORE_ROUND_GOSSIP_INTERNAL_H
+
+#include "libcore/round/gossip.h"
+
+#include <stdbool.h>
+
+#define GOSSIP_MAX_ROUND (UINT64_C(1) << 62) /* no honest job comes here; keeps sums from wrapping */
+
+enum gossip_phase {
+	GOSSIP_IDLE,       /* before START */
+	GOSSIP_COMPUTING,  /* local steps are being taken */
+	GOSSIP_DUE,        /* a round is due, but a link is not there or is being agreed on */
+	GOSSIP_ROUND,      /* ROUND_BEGIN is out, not all segments are mixed */
+	GOSSIP_EVALUATING,
+	GOSSIP_TRAINED
+};
+
+enum gossip_link_state {
+	GOSSIP_LINK_NONE,
+	GOSSIP_LINK_ASKED,   /* we accepted and said LINK_UP: no round may begin until the answer */
+	GOSSIP_LINK_QUIET,   /* we dialled: the peer speaks first */
+	GOSSIP_LINK_LIVE,    /* counts from the next round on */
+	GOSSIP_LINK_CLOSING, /* DO_CLOSE is out; everything but LINK_CLOSED is dropped */
+	GOSSIP_LINK_ENDED    /* closed, but segments that it brought are still to be mixed */
+};
+
+/* What is here of one round of a link. */
+struct gossip_inbox {
+	bool here; /* its ROUND_BEGIN came */
+	uint64_t round;
+	uint32_t degree;
+	uint32_t got; /* segments 0 .. got-1 came */
+};
+
+struct gossip_link {
+	enum gossip_link_state state;
+	uint32_t rank;
+	bool over;     /* BYE: the peer begins no more rounds */
+	bool counted;  /* in the set of the current round */
+	bool left_out; /* counted, but the peer is not in this round: its weight goes to self */
+	bool reading;
+	bool said;     /* a ROUND_BEGIN has come */
+	uint64_t said_round;
+	uint32_t said_segments; /* of said_round */
+	uint64_t least_round;   /* the next ROUND_BEGIN may not be lower */
+	uint32_t unsent;        /* segments given to the shell and not SENT */
+	struct gossip_inbox now, ahead;
+};
+
+struct gossip {
+	struct gossip_config cfg;
+	enum gossip_phase phase;
+	uint64_t step;         /* local steps taken */
+	uint64_t asked_steps;  /* of the last DO_STEPS */
+	uint64_t evaluated_at; /* step of the last DO_EVALUATE, GOSSIP_NEVER: none yet */
+	uint64_t next;         /* next round not yet begun; numbers only grow */
+	bool began;            /* the first round is behind the wait for all neighbours */
+	bool ending;           /* only the last evaluation is left */
+	uint64_t gone;         /* ranks that nobody waits for */
+	bool has_cut;
+	uint64_t cut;          /* the least round heard to stop after */
+
+	/* the current round */
+	uint64_t round;
+	uint32_t degree;
+	uint32_t sent, mixed; /* segments 0 .. -1 are issued, are mixed */
+	uint64_t missed;
+	uint32_t order[GOSSIP_MAX_LINKS]; /* counted slots, ranks ascending */
+	uint32_t n_order;
+
+	struct gossip_link links[GOSSIP_MAX_LINKS];
+	struct gossip_mix mixes[GOSSIP_MAX_WINDOW + 1]; /* of this call */
+	uint32_t n_mixes;
+};
+
+/* gossip.c */
+struct gossip_action *gossip_act(struct gossip_actions *out, enum gossip_action_type type, uint32_t slot);
+void gossip_take_round(struct gossip *g, uint64_t round);
+void gossip_take_cut(struct gossip *g, uint64_t cut);
+void gossip_after_round(struct gossip *g, struct gossip_actions *out);
+
+/* gossip_links.c: the events of a link's life, and what is known of all links */
+void gossip_on_open(struct gossip *g, const struct gossip_event *ev, struct gossip_actions *out);
+void gossip_on_closed(struct gossip *g, uint32_t slot);
+void gossip_on_up(struct gossip *g, const struct gossip_event *ev, struct gossip_actions *out);
+void gossip_on_bye(struct gossip *g, uint32_t slot, struct gossip_actions *out);
+void gossip_fault(struct gossip *g, uint32_t slot, struct gossip_actions *out, const char *fmt, ...) PRINTF_LIKE(4, 5);
+void gossip_update_reading(struct gossip *g, struct gossip_actions *out);
+void gossip_say_bye(const struct gossip *g, struct gossip_actions *out);
+bool gossip_has_links(const struct gossip *g);
+bool gossip_link_gives(const struct gossip_link *l);             /* live, counted, in this round */
+bool gossip_link_brought(const struct gossip *g, const struct gossip_link *l); /* it brought the next segment */
+int32_t gossip_missing_rank(const struct gossip *g);             /* wanted, not gone, no link; or -1 */
+int32_t gossip_asked_rank(const struct gossip *g);               /* its answer holds the next round; or -1 */
+
+/* gossip_round.c */
+void gossip_begin(struct gossip *g, struct gossip_actions *out);
+void gossip_progress(struct gossip *g, struct gossip_actions *out);
+void gossip_on_round_begin(struct gossip *g, const struct gossip_event *ev, struct gossip_actions *out);
+void gossip_on_segment(struct gossip *g, const struct gossip_event *ev, struct gossip_actions *out);
+void gossip_on_sent(struct gossip *g, uint32_t slot);
+int32_t gossip_round_waits_for(const struct gossip *g);
+
+#endif

@@ -1,0 +1,309 @@
+/* One round: fix the links, begin, send and mix segment by segment, end. See gossip.h.
+ *
+ * Segment s is mixed when our own s was given out and everybody that is in the round has brought his.
+ * The set of links and the degree are fixed before the first ROUND_BEGIN. A link that is lost, or whose
+ * peer turns out not to be in this round, leaves its weight to self, so the terms always sum to one.
+ * Nothing here waits for a SENT but the next SEND, and that only when `window` of them are missing:
+ * the lowest segment that is unmixed anywhere can always be sent everywhere, so this cannot deadlock. */
+#include "libcore/round/gossip_internal.h"
+
+#include "libcore/topology/weights.h"
+
+static void fix_links(struct gossip *g)
+{
+	g->n_order = 0;
+	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++) {
+		struct gossip_link *l = &g->links[s];
+		uint32_t at = g->n_order;
+
+		l->left_out = false;
+		l->counted = l->state == GOSSIP_LINK_LIVE && !l->over;
+		l->now = (struct gossip_inbox){.here = false};
+		if (l->ahead.here && l->ahead.round == g->round)
+			l->now = l->ahead;
+		if (l->ahead.here && l->ahead.round <= g->round)
+			l->ahead.here = false; /* taken over, or stale: the peer will follow our number */
+		if (!l->counted)
+			continue;
+		for (; at > 0 && g->links[g->order[at - 1]].rank > l->rank; at--)
+			g->order[at] = g->order[at - 1];
+		g->order[at] = s;
+		g->n_order++;
+	}
+	g->degree = g->n_order;
+}
+
+/* Begin round g->next. The caller sees to it that it may begin. */
+void gossip_begin(struct gossip *g, struct gossip_actions *out)
+{
+	g->began = true;
+	g->round = g->next;
+	g->next = g->round + 1;
+	g->sent = g->mixed = 0;
+	g->missed = 0;
+	g->phase = GOSSIP_ROUND;
+	fix_links(g);
+	for (uint32_t i = 0; i < g->n_order; i++) {
+		struct gossip_action *a = gossip_act(out, GOSSIP_DO_BEGIN, g->order[i]);
+
+		a->round = g->round;
+		a->step = g->step;
+		a->degree = g->degree;
+		a->cut = g->has_cut;
+		a->cut_round = g->cut;
+	}
+}
+
+/* The row of W for segment g->mixed: Metropolis on the degrees of this round, ranks ascending, the rest
+ * for self. */
+static const struct gossip_mix *make_mix(struct gossip *g)
+{
+	struct gossip_mix *mix = &g->mixes[g->n_mixes++];
+	struct gossip_term *self = NULL;
+	double others = 0.0;
+
+	mix->n_terms = 0;
+	for (uint32_t i = 0; i <= g->n_order; i++) {
+		const struct gossip_link *l = i < g->n_order ? &g->links[g->order[i]] : NULL;
+		double w;
+
+		if (l != NULL && !gossip_link_brought(g, l))
+			continue; /* lost; its slot may be another link's by now */
+		if (self == NULL && (l == NULL || l->rank > g->cfg.rank)) {
+			self = &mix->terms[mix->n_terms++];
+			*self = (struct gossip_term){GOSSIP_SELF, g->cfg.rank, 0.0};
+		}
+		if (l == NULL)
+			break;
+		w = weights_metropolis(g->degree, l->now.degree);
+		mix->terms[mix->n_terms++] = (struct gossip_term){g->order[i], l->rank, w};
+		others += w;
+	}
+	self->weight = 1.0 - others;
+	return mix;
+}
+
+static bool send_next(struct gossip *g, struct gossip_actions *out)
+{
+	uint64_t slots = 0;
+	struct gossip_action *a;
+
+	if (g->sent >= g->cfg.n_segments)
+		return false;
+	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++) {
+		if (g->links[s].state == GOSSIP_LINK_LIVE && g->links[s].unsent >= g->cfg.window)
+			return false;
+		if (gossip_link_gives(&g->links[s]))
+			slots |= UINT64_C(1) << s;
+	}
+	if (slots == 0)
+		return false;
+	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++)
+		g->links[s].unsent += slots >> s & 1;
+	a = gossip_act(out, GOSSIP_DO_SEND, 0);
+	a->slots = slots;
+	a->round = g->round;
+	a->segment = g->sent++;
+	return true;
+}
+
+static bool mix_next(struct gossip *g, struct gossip_actions *out)
+{
+	bool anybody = false, alone = true;
+	struct gossip_action *a;
+
+	if (g->mixed >= g->cfg.n_segments)
+		return false;
+	for (uint32_t i = 0; i < g->n_order; i++) {
+		const struct gossip_link *l = &g->links[g->order[i]];
+		bool brought = gossip_link_brought(g, l);
+
+		if (gossip_link_gives(l) && !brought)
+			return false;
+		alone = alone && !gossip_link_gives(l);
+		anybody = anybody || brought;
+	}
+	if (!anybody || (!alone && g->mixed >= g->sent))
+		return false;
+	a = gossip_act(out, GOSSIP_DO_MIX, 0);
+	a->round = g->round;
+	a->segment = g->mixed;
+	a->mix = make_mix(g);
+	g->mixed++;
+	return true;
+}
+
+/* Is there nothing left that another rank could give? Then the rest stays as it is: weight one for self. */
+static bool is_over(const struct gossip *g)
+{
+	if (g->mixed >= g->cfg.n_segments)
+		return true;
+	for (uint32_t i = 0; i < g->n_order; i++) {
+		const struct gossip_link *l = &g->links[g->order[i]];
+
+		if (gossip_link_gives(l) || gossip_link_brought(g, l))
+			return false;
+	}
+	return true;
+}
+
+static void finish(struct gossip *g, struct gossip_actions *out)
+{
+	struct gossip_action *a = gossip_act(out, GOSSIP_DO_ROUND_OVER, 0);
+
+	a->round = g->round;
+	a->step = g->step;
+	a->missed = g->missed;
+	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++) {
+		struct gossip_link *l = &g->links[s];
+
+		l->counted = l->left_out = false;
+		l->now.here = false;
+		if (l->state == GOSSIP_LINK_ENDED)
+			l->state = GOSSIP_LINK_NONE;
+	}
+	g->n_order = 0;
+	gossip_after_round(g, out);
+}
+
+void gossip_progress(struct gossip *g, struct gossip_actions *out)
+{
+	bool moved = true;
+
+	while (moved) {
+		moved = send_next(g, out);
+		moved = mix_next(g, out) || moved;
+	}
+	if (is_over(g))
+		finish(g, out);
+}
+
+/* The peer is in the current round: from now on its segments are awaited. */
+static void peer_is_in(struct gossip_link *l, const struct gossip_event *ev)
+{
+	l->now = (struct gossip_inbox){.here = true, .round = ev->round, .degree = ev->degree};
+}
+
+/* The peer began a round that we have not begun: that round is kept, and ours goes on without the peer
+ * when it never was in it. */
+static void peer_is_ahead(struct gossip *g, const struct gossip_event *ev, struct gossip_actions *out)
+{
+	struct gossip_link *l = &g->links[ev->slot];
+
+	if (l->ahead.here) {
+		gossip_fault(g, ev->slot, out, "rank %u began round %llu with us still before its round %llu", l->rank,
+				(unsigned long long)ev->round, (unsigned long long)l->ahead.round);
+		return;
+	}
+	if (gossip_link_gives(l) && l->now.here && l->now.got < g->cfg.n_segments) {
+		gossip_fault(g, ev->slot, out, "rank %u began round %llu, but owes %u segments of round %llu", l->rank,
+				(unsigned long long)ev->round, g->cfg.n_segments - l->now.got,
+				(unsigned long long)g->round);
+		return;
+	}
+	if (!l->now.here)
+		l->left_out = true;
+	l->ahead = (struct gossip_inbox){.here = true, .round = ev->round, .degree = ev->degree};
+	gossip_take_round(g, ev->round);
+}
+
+/* NULL, or what is wrong with a ROUND_BEGIN by itself. */
+static const char *begin_fault(const struct gossip *g, const struct gossip_event *ev)
+{
+	const struct gossip_link *l = &g->links[ev->slot];
+
+	if (l->state != GOSSIP_LINK_LIVE)
+		return "before LinkUp";
+	if (l->over)
+		return "after Bye";
+	if (ev->round >= GOSSIP_MAX_ROUND)
+		return "beyond the limit of 2^62";
+	if (ev->round < l->least_round)
+		return "again, or lower than agreed";
+	if (ev->degree < 1 || ev->degree >= g->cfg.n_ranks)
+		return "with a degree that the job has no ranks for";
+	if (ev->cut && ev->cut_round < ev->round)
+		return "with an order to stop before it";
+	return NULL;
+}
+
+static bool drops(const struct gossip_link *l)
+{
+	return l->state == GOSSIP_LINK_NONE || l->state == GOSSIP_LINK_CLOSING || l->state == GOSSIP_LINK_ENDED;
+}
+
+void gossip_on_round_begin(struct gossip *g, const struct gossip_event *ev, struct gossip_actions *out)
+{
+	struct gossip_link *l = &g->links[ev->slot];
+	uint64_t ours = g->phase == GOSSIP_ROUND ? g->round : g->next;
+	const char *fault;
+
+	if (drops(l))
+		return;
+	fault = begin_fault(g, ev);
+	if (fault != NULL) {
+		gossip_fault(g, ev->slot, out, "rank %u began round %llu %s (degree %u, our round %llu)", l->rank,
+				(unsigned long long)ev->round, fault, ev->degree, (unsigned long long)ours);
+		return;
+	}
+	l->said = true;
+	l->said_round = ev->round;
+	l->said_segments = 0;
+	l->least_round = ev->round + 1;
+	if (g->phase == GOSSIP_TRAINED)
+		return;
+	if (ev->cut)
+		gossip_take_cut(g, ev->cut_round);
+	if (g->phase == GOSSIP_ROUND && ev->round == g->round)
+		peer_is_in(l, ev);
+	else if (ev->round >= ours)
+		peer_is_ahead(g, ev, out);
+}
+
+void gossip_on_segment(struct gossip *g, const struct gossip_event *ev, struct gossip_actions *out)
+{
+	struct gossip_link *l = &g->links[ev->slot];
+
+	if (drops(l))
+		return;
+	if (!l->said || ev->round != l->said_round || l->over) {
+		gossip_fault(g, ev->slot, out, "rank %u sent a segment of round %llu, which it is not in", l->rank,
+				(unsigned long long)ev->round);
+		return;
+	}
+	if (ev->segment != l->said_segments || ev->segment >= g->cfg.n_segments) {
+		gossip_fault(g, ev->slot, out, "rank %u sent segment %u, the next one is %u of %u", l->rank, ev->segment,
+				l->said_segments, g->cfg.n_segments);
+		return;
+	}
+	if (!l->reading) {
+		gossip_fault(g, ev->slot, out, "segment %u of rank %u came while reading was off", ev->segment, l->rank);
+		return;
+	}
+	l->said_segments++;
+	if (l->ahead.here && l->ahead.round == ev->round)
+		l->ahead.got = l->said_segments;
+	else if (g->phase == GOSSIP_ROUND && l->now.here && l->now.round == ev->round)
+		l->now.got = l->said_segments;
+}
+
+void gossip_on_sent(struct gossip *g, uint32_t slot)
+{
+	if (g->links[slot].unsent > 0)
+		g->links[slot].unsent--;
+}
+
+int32_t gossip_round_waits_for(const struct gossip *g)
+{
+	int32_t slowest = -1;
+
+	for (uint32_t i = 0; i < g->n_order; i++) {
+		const struct gossip_link *l = &g->links[g->order[i]];
+
+		if (gossip_link_gives(l) && !gossip_link_brought(g, l))
+			return (int32_t)l->rank;
+		if (slowest < 0 && l->state == GOSSIP_LINK_LIVE && l->unsent >= g->cfg.window)
+			slowest = (int32_t)l->rank;
+	}
+	return slowest;
+}
