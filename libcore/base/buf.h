@@ -1,8 +1,8 @@
 /* A byte buffer that grows.
  *
  * Start with `struct buf b = {0};`, end with buf_fini(). data[len] is a zero byte after every
- * buf_append and buf_printf, so that text can be used as a string; whoever writes into reserved room
- * and moves len looks after that himself. A failed call leaves the content as it was. */
+ * buf_append and buf_printf, so that text can be used as a string; whoever writes into reserved
+ * room and moves len looks after that himself. A failed call leaves the content as it was. */
 #ifndef LIBCORE_BASE_BUF_H
 #define LIBCORE_BASE_BUF_H
 

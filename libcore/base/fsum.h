@@ -1,4 +1,5 @@
-/* Sums over vectors, in double, index ascending, one term after the other: the same bits everywhere.
+/* Sums over vectors, in double, index ascending, one term after the other: the same bits
+ * everywhere.
  *
  * Slow on purpose (one addition per latency): norms that travel or decide use these; the reference
  * sums the same way. n = 0 gives 0. */

@@ -21,7 +21,8 @@ enum status id_from_hex(struct id *out, const char *text, struct error *err)
 	struct id id;
 
 	if (len != ID_HEX_SIZE - 1) {
-		(void)error_set(err, ST_INVALID, "id of %zu characters, 32 hexadecimal digits are needed", len);
+		(void)error_set(err, ST_INVALID,
+				"id of %zu characters, 32 hexadecimal digits are needed", len);
 		error_hint(err, "give the whole id as printed with -o json");
 		return ST_INVALID;
 	}
@@ -29,7 +30,8 @@ enum status id_from_hex(struct id *out, const char *text, struct error *err)
 		int high = digit_of(text[2 * i]), low = digit_of(text[2 * i + 1]);
 
 		if (high < 0 || low < 0) {
-			(void)error_set(err, ST_INVALID, "id \"%s\" holds a character other than 0-9 and a-f", text);
+			(void)error_set(err, ST_INVALID,
+					"id \"%s\" holds a character other than 0-9 and a-f", text);
 			error_hint(err, "give the whole id as printed with -o json");
 			return ST_INVALID;
 		}

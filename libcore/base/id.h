@@ -15,7 +15,8 @@ struct id {
 	uint8_t b[ID_BYTES];
 };
 
-/* Read exactly 32 hexadecimal digits of either case. ST_INVALID: anything else; out is untouched. */
+/* Read exactly 32 hexadecimal digits of either case. ST_INVALID: anything else; out is untouched.
+ */
 MUST_CHECK enum status id_from_hex(struct id *out, const char *text, struct error *err);
 
 /* 32 small digits; the first 6 of them, for people. */

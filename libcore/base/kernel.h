@@ -1,10 +1,10 @@
 /* Marks for tuned loops. Files that use them are compiled with kernel_args (-O3 -fno-math-errno).
  *
- * KERNEL       one function, three machines: the loader picks SSE2, AVX2 or AVX-512 once at start. No
- *              fused multiply-add is made of it (-ffp-contract=off), so all three give the same bits.
- *              gcc on x86-64 only; clang 14 does not know the attribute and takes the plain one.
- * KERNEL_LOOP  before a for: turn i touches no element that another turn touches, although pointers
- *              may be equal (out == in is allowed, a shifted overlap is not). */
+ * KERNEL       one function, three machines: the loader picks SSE2, AVX2 or AVX-512 once at start.
+ * No fused multiply-add is made of it (-ffp-contract=off), so all three give the same bits. gcc on
+ * x86-64 only; clang 14 does not know the attribute and takes the plain one. KERNEL_LOOP  before a
+ * for: turn i touches no element that another turn touches, although pointers may be equal (out ==
+ * in is allowed, a shifted overlap is not). */
 #ifndef LIBCORE_BASE_KERNEL_H
 #define LIBCORE_BASE_KERNEL_H
 

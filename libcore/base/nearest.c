@@ -31,7 +31,7 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 
 			now[j] = least(least(last[j], now[j - 1]) + 1, last[j - 1] + differ);
 			if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
-					lower(a[i - 2]) == lower(b[j - 1]))
+			    lower(a[i - 2]) == lower(b[j - 1]))
 				now[j] = least(now[j], before[j - 2] + 1);
 		}
 	}

@@ -1,8 +1,8 @@
 /* Randomness by address: a number depends on (seed, domain, a, b, c, index) and on nothing else.
  *
  * Philox4x32-10 (Salmon et al., SC'11). Element i of a stream is 64 bits of the block with counter
- * (i>>1, a, b, c) under key splitmix64(seed ^ splitmix64(domain)). Only + - * / and sqrt are used, so
- * every machine gets the same bits. Nothing here has state, allocates or fails. */
+ * (i>>1, a, b, c) under key splitmix64(seed ^ splitmix64(domain)). Only + - * / and sqrt are used,
+ * so every machine gets the same bits. Nothing here has state, allocates or fails. */
 #ifndef LIBCORE_BASE_RNG_H
 #define LIBCORE_BASE_RNG_H
 

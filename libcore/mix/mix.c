@@ -66,7 +66,8 @@ KERNEL static void add_one(real *acc, const real *x, real w, size_t n)
 }
 
 /* Any number: block by block in a buffer of our own, as out may be one of the vectors. */
-static void mix_many(real *out, const real *const *vectors, const real *weights, size_t n_vectors, size_t n)
+static void mix_many(real *out, const real *const *vectors, const real *weights, size_t n_vectors,
+		     size_t n)
 {
 	real acc[BLOCK];
 
@@ -81,7 +82,8 @@ static void mix_many(real *out, const real *const *vectors, const real *weights,
 	}
 }
 
-void mix_weighted(real *out, const real *const *vectors, const real *weights, size_t n_vectors, size_t n)
+void mix_weighted(real *out, const real *const *vectors, const real *weights, size_t n_vectors,
+		  size_t n)
 {
 	assert(n_vectors > 0);
 	switch (n_vectors) {

@@ -1,8 +1,8 @@
 /* Mixing: the weighted sum of vectors that a gossip round ends with.
  *
- * Order is part of the contract: acc = w0 x0, then acc = acc + (w x) in the order given, every product
- * rounded on its own. Callers give ranks ascending, their own at its place, so every run and every
- * machine gets the same bits. */
+ * Order is part of the contract: acc = w0 x0, then acc = acc + (w x) in the order given, every
+ * product rounded on its own. Callers give ranks ascending, their own at its place, so every run
+ * and every machine gets the same bits. */
 #ifndef LIBCORE_MIX_MIX_H
 #define LIBCORE_MIX_MIX_H
 
@@ -16,6 +16,7 @@
  * vectors  n_vectors pointers (at least one) to n numbers each
  * weights  n_vectors numbers, already rounded to `real`
  * Up to five vectors take one pass over memory. Cannot fail. */
-void mix_weighted(real *out, const real *const *vectors, const real *weights, size_t n_vectors, size_t n);
+void mix_weighted(real *out, const real *const *vectors, const real *weights, size_t n_vectors,
+		  size_t n);
 
 #endif

@@ -20,7 +20,8 @@ struct optim_config optim_config_default(void)
 	};
 }
 
-static enum status refuse(struct error *err, const char *key, double found, const char *allowed, const char *usual)
+static enum status refuse(struct error *err, const char *key, double found, const char *allowed,
+			  const char *usual)
 {
 	(void)error_set(err, ST_INVALID, "%s is %.17g, allowed: %s", key, found, allowed);
 	error_hint(err, "%s is usual", usual);
@@ -41,9 +42,11 @@ static bool is_positive(double x)
 static enum status check_adam(const struct optim_config *cfg, struct error *err)
 {
 	if (!is_decay(cfg->beta1))
-		return refuse(err, "beta1", cfg->beta1, "0 to below 1 (in single precision)", "0.9");
+		return refuse(err, "beta1", cfg->beta1, "0 to below 1 (in single precision)",
+			      "0.9");
 	if (!is_decay(cfg->beta2))
-		return refuse(err, "beta2", cfg->beta2, "0 to below 1 (in single precision)", "0.999");
+		return refuse(err, "beta2", cfg->beta2, "0 to below 1 (in single precision)",
+			      "0.999");
 	if (!is_positive(cfg->tau))
 		return refuse(err, "tau", cfg->tau, "above 0 (in single precision)", "1e-8");
 	return ST_OK;
@@ -52,18 +55,21 @@ static enum status check_adam(const struct optim_config *cfg, struct error *err)
 enum status optim_config_check(const struct optim_config *cfg, struct error *err)
 {
 	if (!is_positive(cfg->learning_rate))
-		return refuse(err, "learning_rate", cfg->learning_rate, "above 0 (in single precision)", "1e-3");
+		return refuse(err, "learning_rate", cfg->learning_rate,
+			      "above 0 (in single precision)", "1e-3");
 	if (!(cfg->weight_decay >= 0 && cfg->learning_rate * cfg->weight_decay < 1))
-		return refuse(err, "weight_decay", cfg->weight_decay, "0 to below 1/learning_rate", "0 to 0.1");
+		return refuse(err, "weight_decay", cfg->weight_decay, "0 to below 1/learning_rate",
+			      "0 to 0.1");
 	switch (cfg->kind) {
 	case OPTIM_ADAM:
 		return check_adam(cfg, err);
 	case OPTIM_SGD:
 		return ST_OK;
 	case OPTIM_MOMENTUM:
-		return is_decay(cfg->momentum) ? ST_OK
-					       : refuse(err, "momentum", cfg->momentum,
-								 "0 to below 1 (in single precision)", "0.9");
+		return is_decay(cfg->momentum)
+				       ? ST_OK
+				       : refuse(err, "momentum", cfg->momentum,
+						"0 to below 1 (in single precision)", "0.9");
 	}
 	return error_set(err, ST_BUG, "optimiser kind %d", (int)cfg->kind);
 }
@@ -81,8 +87,8 @@ unsigned optim_n_moments(enum optim_kind kind)
 	return 0;
 }
 
-static void step_adam(const struct optim_config *cfg, real *x, real *m, real *v, const real *grad, size_t n,
-		uint64_t t)
+static void step_adam(const struct optim_config *cfg, real *x, real *m, real *v, const real *grad,
+		      size_t n, uint64_t t)
 {
 	double eta = cfg->learning_rate;
 	struct adam_constants c = {
@@ -106,7 +112,8 @@ static void step_adam(const struct optim_config *cfg, real *x, real *m, real *v,
 		optim_kernel_adam(x, m, v, grad, n, &c);
 }
 
-void optim_step(const struct optim_config *cfg, real *x, real *m, real *v, const real *grad, size_t n, uint64_t t)
+void optim_step(const struct optim_config *cfg, real *x, real *m, real *v, const real *grad,
+		size_t n, uint64_t t)
 {
 	if (cfg->kind != OPTIM_ADAM && cfg->weight_decay != 0)
 		optim_kernel_decay(x, n, (real)(cfg->learning_rate * cfg->weight_decay));

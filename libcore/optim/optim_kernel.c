@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
-KERNEL void optim_kernel_adam(real *restrict x, real *restrict m, real *restrict v, const real *restrict g, size_t n,
-		const struct adam_constants *c)
+KERNEL void optim_kernel_adam(real *restrict x, real *restrict m, real *restrict v,
+			      const real *restrict g, size_t n, const struct adam_constants *c)
 {
 	const real b1 = c->b1, one_b1 = c->one_b1, b2 = c->b2, one_b2 = c->one_b2;
 	const real eta = c->eta, tau = c->tau;
@@ -25,8 +25,9 @@ KERNEL void optim_kernel_adam(real *restrict x, real *restrict m, real *restrict
 }
 
 /* Twin of the above: a decay of zero would turn -0 into +0. */
-KERNEL void optim_kernel_adam_decay(real *restrict x, real *restrict m, real *restrict v, const real *restrict g,
-		size_t n, const struct adam_constants *c)
+KERNEL void optim_kernel_adam_decay(real *restrict x, real *restrict m, real *restrict v,
+				    const real *restrict g, size_t n,
+				    const struct adam_constants *c)
 {
 	const real b1 = c->b1, one_b1 = c->one_b1, b2 = c->b2, one_b2 = c->one_b2;
 	const real eta = c->eta, tau = c->tau, decay = c->decay;
@@ -48,8 +49,8 @@ KERNEL void optim_kernel_sgd(real *restrict x, const real *restrict g, size_t n,
 		x[i] = x[i] - eta * g[i];
 }
 
-KERNEL void optim_kernel_momentum(real *restrict x, real *restrict m, const real *restrict g, size_t n, real eta,
-		real momentum)
+KERNEL void optim_kernel_momentum(real *restrict x, real *restrict m, const real *restrict g,
+				  size_t n, real eta, real momentum)
 {
 	for (size_t i = 0; i < n; i++) {
 		real mi = momentum * m[i] + g[i];
@@ -65,7 +66,8 @@ KERNEL void optim_kernel_decay(real *restrict x, size_t n, real decay)
 		x[i] = x[i] - decay * x[i];
 }
 
-/* An exponent of all ones is a NaN or an infinity. Looking at bits vectorises without changing order. */
+/* An exponent of all ones is a NaN or an infinity. Looking at bits vectorises without changing
+ * order. */
 KERNEL bool optim_kernel_all_finite(const real *v, size_t n)
 {
 #ifdef DADAM_REAL_DOUBLE

@@ -14,13 +14,13 @@ struct adam_constants {
 	real decay; /* eta * weight decay */
 };
 
-void optim_kernel_adam(real *restrict x, real *restrict m, real *restrict v, const real *restrict g, size_t n,
-		const struct adam_constants *c);
-void optim_kernel_adam_decay(real *restrict x, real *restrict m, real *restrict v, const real *restrict g, size_t n,
-		const struct adam_constants *c);
+void optim_kernel_adam(real *restrict x, real *restrict m, real *restrict v, const real *restrict g,
+		       size_t n, const struct adam_constants *c);
+void optim_kernel_adam_decay(real *restrict x, real *restrict m, real *restrict v,
+			     const real *restrict g, size_t n, const struct adam_constants *c);
 void optim_kernel_sgd(real *restrict x, const real *restrict g, size_t n, real eta);
-void optim_kernel_momentum(real *restrict x, real *restrict m, const real *restrict g, size_t n, real eta,
-		real momentum);
+void optim_kernel_momentum(real *restrict x, real *restrict m, const real *restrict g, size_t n,
+			   real eta, real momentum);
 void optim_kernel_decay(real *restrict x, size_t n, real decay);
 bool optim_kernel_all_finite(const real *v, size_t n);
 

@@ -134,17 +134,20 @@ static enum status try_random(struct matrix *m, uint32_t degree, uint64_t seed, 
 	mem_free(perm);
 	if (found)
 		return ST_OK;
-	(void)error_set(err, ST_INVALID, "no random graph of degree %u over %u workers was found in %u attempts",
+	(void)error_set(err, ST_INVALID,
+			"no random graph of degree %u over %u workers was found in %u attempts",
 			degree, m->n, RANDOM_ATTEMPTS);
 	error_hint(err, "take a degree of 6 or less, or \"exponential\", or \"complete\"");
 	return ST_INVALID;
 }
 
-static enum status draw_edges(struct matrix *m, const uint32_t (*edges)[2], size_t n_edges, struct error *err)
+static enum status draw_edges(struct matrix *m, const uint32_t (*edges)[2], size_t n_edges,
+			      struct error *err)
 {
 	for (size_t i = 0; i < n_edges; i++) {
 		if (edges[i][0] >= m->n || edges[i][1] >= m->n) {
-			(void)error_set(err, ST_INVALID, "edge [%u, %u] names a worker outside 0..%u", edges[i][0],
+			(void)error_set(err, ST_INVALID,
+					"edge [%u, %u] names a worker outside 0..%u", edges[i][0],
 					edges[i][1], m->n - 1);
 			error_hint(err, "edges hold ranks, counted from 0");
 			return ST_INVALID;
@@ -154,7 +157,8 @@ static enum status draw_edges(struct matrix *m, const uint32_t (*edges)[2], size
 	return ST_OK;
 }
 
-static enum status draw(struct matrix *m, const struct topology *t, uint64_t seed, struct error *err)
+static enum status draw(struct matrix *m, const struct topology *t, uint64_t seed,
+			struct error *err)
 {
 	switch (t->kind) {
 	case TOPOLOGY_RING:
@@ -218,7 +222,8 @@ static struct graph *pack(const struct matrix *m)
 	return g;
 }
 
-static enum status build(struct graph **out, const struct topology *t, uint32_t n, uint64_t seed, struct error *err)
+static enum status build(struct graph **out, const struct topology *t, uint32_t n, uint64_t seed,
+			 struct error *err)
 {
 	struct matrix m = {.n = n};
 	struct graph *g = NULL;
@@ -240,7 +245,8 @@ static enum status build(struct graph **out, const struct topology *t, uint32_t 
 	return st;
 }
 
-enum status graph_build(struct graph **out, const struct topology *t, uint32_t n, uint64_t seed, struct error *err)
+enum status graph_build(struct graph **out, const struct topology *t, uint32_t n, uint64_t seed,
+			struct error *err)
 {
 	enum status st;
 
@@ -255,8 +261,8 @@ enum status graph_build(struct graph **out, const struct topology *t, uint32_t n
 	return ST_INVALID;
 }
 
-enum status graph_from_edges(struct graph **out, uint32_t n, const uint32_t (*edges)[2], size_t n_edges,
-		struct error *err)
+enum status graph_from_edges(struct graph **out, uint32_t n, const uint32_t (*edges)[2],
+			     size_t n_edges, struct error *err)
 {
 	const struct topology t = {.kind = TOPOLOGY_EDGES, .edges = edges, .n_edges = n_edges};
 
@@ -330,7 +336,8 @@ bool graph_connected(const struct graph *g)
 }
 
 /* The lowest neighbour that has this depth, or GRAPH_NO_PARENT. */
-static uint32_t parent_at(const struct graph *g, const uint16_t *depth, uint32_t rank, uint16_t wanted)
+static uint32_t parent_at(const struct graph *g, const uint16_t *depth, uint32_t rank,
+			  uint16_t wanted)
 {
 	for (uint32_t k = g->first[rank]; k < g->first[rank + 1]; k++)
 		if (depth[g->neighbours[k]] == wanted)
@@ -339,7 +346,8 @@ static uint32_t parent_at(const struct graph *g, const uint16_t *depth, uint32_t
 }
 
 /* Hang all ranks that are one deeper into the tree; how many. */
-static uint32_t grow(const struct graph *g, const uint8_t *present, uint16_t *depth, uint16_t deepest, uint32_t *parent)
+static uint32_t grow(const struct graph *g, const uint8_t *present, uint16_t *depth,
+		     uint16_t deepest, uint32_t *parent)
 {
 	uint32_t grown = 0;
 

@@ -1,7 +1,7 @@
 /* The undirected graph of a job's ranks: who exchanges with whom.
  *
- * Built once from a topology; ranks are 0..n-1, n at most TOPOLOGY_MAX_RANKS. Immutable, allocates in
- * build only. Loops and double edges are dropped. */
+ * Built once from a topology; ranks are 0..n-1, n at most TOPOLOGY_MAX_RANKS. Immutable, allocates
+ * in build only. Loops and double edges are dropped. */
 #ifndef LIBCORE_TOPOLOGY_GRAPH_H
 #define LIBCORE_TOPOLOGY_GRAPH_H
 
@@ -22,12 +22,12 @@ struct graph;
  * ST_INVALID  t does not suit n, an edge names a rank outside 0..n-1, the edges do not connect all
  *             ranks, or no simple random graph was found
  * ST_NOMEM    n*n bits and two words per edge could not be had */
-MUST_CHECK enum status graph_build(struct graph **out, const struct topology *t, uint32_t n, uint64_t seed,
-		struct error *err);
+MUST_CHECK enum status graph_build(struct graph **out, const struct topology *t, uint32_t n,
+				   uint64_t seed, struct error *err);
 
 /* The graph with just these edges, connected or not. Errors as above. */
-MUST_CHECK enum status graph_from_edges(struct graph **out, uint32_t n, const uint32_t (*edges)[2], size_t n_edges,
-		struct error *err);
+MUST_CHECK enum status graph_from_edges(struct graph **out, uint32_t n, const uint32_t (*edges)[2],
+					size_t n_edges, struct error *err);
 
 void graph_destroy(struct graph *g); /* NULL is allowed */
 

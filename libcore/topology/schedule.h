@@ -1,8 +1,8 @@
 /* Schedules that change the neighbour in every round: one-peer exponential.
  *
- * In round c every rank receives from one and sends to one other, both with weight 1/2. Directed: for
- * uncompressed algorithms only. After log2(n) rounds everybody has the exact mean when n is a power of
- * two. Pure arithmetic on ranks; nothing here fails. */
+ * In round c every rank receives from one and sends to one other, both with weight 1/2. Directed:
+ * for uncompressed algorithms only. After log2(n) rounds everybody has the exact mean when n is a
+ * power of two. Pure arithmetic on ranks; nothing here fails. */
 #ifndef LIBCORE_TOPOLOGY_SCHEDULE_H
 #define LIBCORE_TOPOLOGY_SCHEDULE_H
 

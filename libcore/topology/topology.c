@@ -7,16 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ALLOWED "ring, complete, star, torus, torus(ROWS,COLS), hypercube, exponential, random(DEGREE)"
+#define ALLOWED                                                                                    \
+	"ring, complete, star, torus, torus(ROWS,COLS), hypercube, exponential, random(DEGREE)"
 #define N_WORDS (sizeof words / sizeof words[0])
 
 static const char *const words[] = {
-		[TOPOLOGY_RING] = "ring",
-		[TOPOLOGY_COMPLETE] = "complete",
-		[TOPOLOGY_STAR] = "star",
-		[TOPOLOGY_TORUS] = "torus",
-		[TOPOLOGY_HYPERCUBE] = "hypercube",
-		[TOPOLOGY_EXPONENTIAL] = "exponential",
+		[TOPOLOGY_RING] = "ring",           [TOPOLOGY_COMPLETE] = "complete",
+		[TOPOLOGY_STAR] = "star",           [TOPOLOGY_TORUS] = "torus",
+		[TOPOLOGY_HYPERCUBE] = "hypercube", [TOPOLOGY_EXPONENTIAL] = "exponential",
 		[TOPOLOGY_RANDOM] = "random",
 };
 
@@ -84,16 +82,19 @@ static enum status refuse_word(const char *text, const char *word, struct error 
 
 static enum status refuse_form(const char *text, const char *form, struct error *err)
 {
-	(void)error_set(err, ST_INVALID, "topology \"%s\" is not of a known form, allowed: " ALLOWED, text);
+	(void)error_set(err, ST_INVALID,
+			"topology \"%s\" is not of a known form, allowed: " ALLOWED, text);
 	error_hint(err, "write it as \"%s\"", form);
 	return ST_INVALID;
 }
 
-static enum status fill(struct topology *out, const struct parts *p, const char *text, struct error *err)
+static enum status fill(struct topology *out, const struct parts *p, const char *text,
+			struct error *err)
 {
 	switch (out->kind) {
 	case TOPOLOGY_TORUS:
-		if (p->n_numbers == 1 || (p->n_numbers == 2 && (p->number[0] == 0 || p->number[1] == 0)))
+		if (p->n_numbers == 1 ||
+		    (p->n_numbers == 2 && (p->number[0] == 0 || p->number[1] == 0)))
 			return refuse_form(text, "torus(3,4)", err);
 		out->rows = p->number[0];
 		out->cols = p->number[1];
@@ -160,8 +161,8 @@ static enum status check_torus(const struct topology *t, uint32_t n, struct erro
 	if (t->rows == 0 || (uint64_t)t->rows * t->cols == n)
 		return ST_OK;
 	topology_torus_sides(&square, n, &rows, &cols);
-	(void)error_set(err, ST_INVALID, "torus(%u,%u) is for %llu workers, the job has %u", t->rows, t->cols,
-			(unsigned long long)t->rows * t->cols, n);
+	(void)error_set(err, ST_INVALID, "torus(%u,%u) is for %llu workers, the job has %u",
+			t->rows, t->cols, (unsigned long long)t->rows * t->cols, n);
 	error_hint(err, "torus(%u,%u), or plain \"torus\", suits %u workers", rows, cols, n);
 	return ST_INVALID;
 }
@@ -170,13 +171,14 @@ static enum status check_hypercube(uint32_t n, struct error *err)
 {
 	if ((n & (n - 1)) == 0)
 		return ST_OK;
-	(void)error_set(err, ST_INVALID, "a hypercube needs 1, 2, 4, 8, ... workers, the job has %u", n);
+	(void)error_set(err, ST_INVALID,
+			"a hypercube needs 1, 2, 4, 8, ... workers, the job has %u", n);
 	error_hint(err, "take \"exponential\": as well connected, for any number");
 	return ST_INVALID;
 }
 
-/* One Hamiltonian cycle makes it connected, so a degree of 1 is for two ranks only; a cycle over two
- * ranks is one edge twice. */
+/* One Hamiltonian cycle makes it connected, so a degree of 1 is for two ranks only; a cycle over
+ * two ranks is one edge twice. */
 static enum status check_random(const struct topology *t, uint32_t n, struct error *err)
 {
 	if (n == 1)
@@ -184,8 +186,10 @@ static enum status check_random(const struct topology *t, uint32_t n, struct err
 	if (t->degree < n && (t->degree >= 2 || n == 2) && (uint64_t)n * t->degree % 2 == 0)
 		return ST_OK;
 	(void)error_set(err, ST_INVALID,
-			"random(%u) is not possible with %u workers: a degree of at least 2 and below %u is allowed%s",
-			t->degree, n, n, n % 2 != 0 ? ", and it must be even for an odd number of workers" : "");
+			"random(%u) is not possible with %u workers: a degree of at least 2 and "
+			"below %u is allowed%s",
+			t->degree, n, n,
+			n % 2 != 0 ? ", and it must be even for an odd number of workers" : "");
 	error_hint(err, n < 4 ? "take \"ring\"" : "random(2) always is possible");
 	return ST_INVALID;
 }
@@ -193,7 +197,8 @@ static enum status check_random(const struct topology *t, uint32_t n, struct err
 enum status topology_check(const struct topology *t, uint32_t n, struct error *err)
 {
 	if (n == 0 || n > TOPOLOGY_MAX_RANKS) {
-		(void)error_set(err, ST_INVALID, "%u workers, 1 to %u are allowed", n, TOPOLOGY_MAX_RANKS);
+		(void)error_set(err, ST_INVALID, "%u workers, 1 to %u are allowed", n,
+				TOPOLOGY_MAX_RANKS);
 		error_hint(err, "set workers: {min, max} within these bounds");
 		return ST_INVALID;
 	}

@@ -22,15 +22,15 @@ enum topology_kind {
 	TOPOLOGY_TORUS,       /* rank r*cols+c, four neighbours, double edges of side 2 are one */
 	TOPOLOGY_HYPERCUBE,   /* k ~ k xor 2^b; n is a power of two */
 	TOPOLOGY_EXPONENTIAL, /* k ~ k +- 2^b mod n, undirected */
-	TOPOLOGY_RANDOM,      /* random regular: union of random Hamiltonian cycles (and a matching) */
-	TOPOLOGY_EDGES        /* as listed */
+	TOPOLOGY_RANDOM, /* random regular: union of random Hamiltonian cycles (and a matching) */
+	TOPOLOGY_EDGES   /* as listed */
 };
 
 struct topology {
 	enum topology_kind kind;
-	uint32_t rows, cols;          /* TORUS; 0, 0: as square as n allows */
-	uint32_t degree;              /* RANDOM */
-	const uint32_t (*edges)[2];   /* EDGES; borrowed, ranks below n */
+	uint32_t rows, cols;        /* TORUS; 0, 0: as square as n allows */
+	uint32_t degree;            /* RANDOM */
+	const uint32_t (*edges)[2]; /* EDGES; borrowed, ranks below n */
 	size_t n_edges;
 };
 
@@ -45,7 +45,8 @@ void topology_format(char out[TOPOLOGY_TEXT_SIZE], const struct topology *t);
  * graph_build only. */
 MUST_CHECK enum status topology_check(const struct topology *t, uint32_t n, struct error *err);
 
-/* The sides for n ranks: the given ones, or the divisors of n nearest to each other, rows <= cols. */
+/* The sides for n ranks: the given ones, or the divisors of n nearest to each other, rows <= cols.
+ */
 void topology_torus_sides(const struct topology *t, uint32_t n, uint32_t *rows, uint32_t *cols);
 
 #endif

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_SWEEPS 60   /* convergence is quadratic: 6 to 10 are usual */
+#define MAX_SWEEPS 60    /* convergence is quadratic: 6 to 10 are usual */
 #define ORTHOGONAL 1e-15 /* cosine between columns that need no more turning */
 
 double weights_metropolis(uint32_t degree_a, uint32_t degree_b)
@@ -35,7 +35,8 @@ void weights_matrix(double *w, const struct graph *g)
 		double sum = 0.0;
 
 		for (uint32_t k = 0; k < graph_degree(g, i); k++) {
-			double weight = weights_metropolis(graph_degree(g, i), graph_degree(g, near[k]));
+			double weight = weights_metropolis(graph_degree(g, i),
+							   graph_degree(g, near[k]));
 
 			w[(size_t)i * n + near[k]] = weight;
 			sum += weight;

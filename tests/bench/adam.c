@@ -2,11 +2,11 @@
  *
  *   adam [N ...]          parameters; default 10000 1000000 25000000
  *
- * Three loops take turns, so that whatever else runs on the machine hits all of them: the step through
- * optim_step, a floor that reads and writes the same vectors (28 bytes per parameter: read x, m, v, g,
- * write x, m, v) without root and division, and a memcpy that moves as many bytes. Best and median of
- * at least 9 turns each; the last column is the median of step/floor, turn by turn. Prints figures, judges
- * nothing. */
+ * Three loops take turns, so that whatever else runs on the machine hits all of them: the step
+ * through optim_step, a floor that reads and writes the same vectors (28 bytes per parameter: read
+ * x, m, v, g, write x, m, v) without root and division, and a memcpy that moves as many bytes. Best
+ * and median of at least 9 turns each; the last column is the median of step/floor, turn by turn.
+ * Prints figures, judges nothing. */
 #include "libcore/base/kernel.h"
 #include "libcore/base/mem.h"
 #include "libcore/optim/optim.h"
@@ -39,7 +39,8 @@ static double seconds(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-KERNEL static void touch(float *restrict x, float *restrict m, float *restrict v, const float *restrict g, size_t n)
+KERNEL static void touch(float *restrict x, float *restrict m, float *restrict v,
+			 const float *restrict g, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		m[i] = 0.9F * m[i] + 0.1F * g[i];
@@ -62,7 +63,8 @@ static double median(double *list, int n)
 }
 
 /* One turn of all three; each repeats `repeats` times. */
-static void take_turn(const struct vectors *w, const struct optim_config *cfg, int repeats, struct times *out)
+static void take_turn(const struct vectors *w, const struct optim_config *cfg, int repeats,
+		      struct times *out)
 {
 	size_t copy_floats = (size_t)((double)w->n * BYTES_PER_PARAMETER / 8);
 	double at[4];
@@ -89,11 +91,12 @@ static void take_turn(const struct vectors *w, const struct optim_config *cfg, i
 static void print_row(const struct vectors *w, struct times *t)
 {
 	double gigabytes = (double)w->n * BYTES_PER_PARAMETER / 1e9;
-	double step = median(t->step, t->n), floor = median(t->floor, t->n), copy = median(t->copy, t->n);
+	double step = median(t->step, t->n), floor = median(t->floor, t->n),
+	       copy = median(t->copy, t->n);
 
-	printf("%10zu %10.4f %9.1f %9.1f %9.1f %9.1f %9.1f %11.3f\n", w->n, step * 1e3, gigabytes / t->step[0],
-			gigabytes / step, gigabytes / t->floor[0], gigabytes / floor, gigabytes / copy,
-			median(t->ratio, t->n));
+	printf("%10zu %10.4f %9.1f %9.1f %9.1f %9.1f %9.1f %11.3f\n", w->n, step * 1e3,
+	       gigabytes / t->step[0], gigabytes / step, gigabytes / t->floor[0], gigabytes / floor,
+	       gigabytes / copy, median(t->ratio, t->n));
 }
 
 static int get_vectors(struct vectors *w, size_t n)
@@ -108,7 +111,8 @@ static int get_vectors(struct vectors *w, size_t n)
 	}
 	w->from = mem_alloc_big(n * 4, sizeof(float));
 	w->to = mem_alloc_big(n * 4, sizeof(float));
-	return w->x != NULL && w->m != NULL && w->v != NULL && w->g != NULL && w->from != NULL && w->to != NULL;
+	return w->x != NULL && w->m != NULL && w->v != NULL && w->g != NULL && w->from != NULL &&
+	       w->to != NULL;
 }
 
 static void put_vectors(struct vectors *w)
@@ -137,7 +141,10 @@ static int measure(size_t n)
 			take_turn(&w, &cfg, repeats, &times);
 		print_row(&w, &times);
 	} else {
-		fprintf(stderr, "adam: no memory for %zu parameters (48 bytes each): give a smaller number\n", n);
+		fprintf(stderr,
+			"adam: no memory for %zu parameters (48 bytes each): give a smaller "
+			"number\n",
+			n);
 	}
 	put_vectors(&w);
 	return ready;
@@ -148,15 +155,18 @@ int main(int argc, char **argv)
 	static const size_t usual[] = {10000, 1000000, 25000000};
 	int ok = 1;
 
-	printf("%10s %10s %9s %9s %9s %9s %9s %11s\n", "n", "step ms", "step", "step", "floor", "floor", "memcpy",
-			"step/floor");
-	printf("%10s %10s %9s %9s %9s %9s %9s %11s\n", "", "median", "best GB/s", "GB/s", "best GB/s", "GB/s", "GB/s",
-			"median");
+	printf("%10s %10s %9s %9s %9s %9s %9s %11s\n", "n", "step ms", "step", "step", "floor",
+	       "floor", "memcpy", "step/floor");
+	printf("%10s %10s %9s %9s %9s %9s %9s %11s\n", "", "median", "best GB/s", "GB/s",
+	       "best GB/s", "GB/s", "GB/s", "median");
 	for (int i = 1; i < argc; i++) {
 		unsigned long long n = strtoull(argv[i], NULL, 10);
 
 		if (n == 0 || n > 1000000000ULL) {
-			fprintf(stderr, "adam: \"%s\" is not a number of parameters, 1 to 1000000000 are allowed\n", argv[i]);
+			fprintf(stderr,
+				"adam: \"%s\" is not a number of parameters, 1 to 1000000000 are "
+				"allowed\n",
+				argv[i]);
 			return 2;
 		}
 		ok &= measure((size_t)n);

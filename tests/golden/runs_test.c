@@ -15,17 +15,19 @@
 
 enum algorithm { DADAM, DPSGD, DPSGD_CTA, DPSGDM, LOCAL_ADAM, LOCAL_SGD, CENTRAL_ADAM };
 
-static const char *const algorithms[] = {"dadam", "dpsgd", "dpsgd_cta", "dpsgdm", "localadam", "localsgd", "cadam"};
+static const char *const algorithms[] = {"dadam",     "dpsgd",    "dpsgd_cta", "dpsgdm",
+					 "localadam", "localsgd", "cadam"};
 
 static const char *const files[] = {
 #ifdef DADAM_REAL_DOUBLE
-		"dadam_quad_ring4_p1", "dadam_quad_ring5_p3", "dadam_quad_complete4_p3_bc", "dadam_quad_torus3x3_p1",
-		"dadam_quad_onepeerexp4_p1", "dadam_logreg_ring5_p1", "dadam_logreg_star5_p3",
-		"dadam_logreg_torus2x2_p3", "churn_dadam_quad_ring5", "dpsgd_quad_ring4_p1",
-		"dpsgd_cta_quad_ring4_p1", "dpsgdm_logreg_ring5_p3", "localadam_logreg_4_p3",
-		"localsgd_quad_4_p3", "cadam_logreg_4",
+		"dadam_quad_ring4_p1",    "dadam_quad_ring5_p3",       "dadam_quad_complete4_p3_bc",
+		"dadam_quad_torus3x3_p1", "dadam_quad_onepeerexp4_p1", "dadam_logreg_ring5_p1",
+		"dadam_logreg_star5_p3",  "dadam_logreg_torus2x2_p3",  "churn_dadam_quad_ring5",
+		"dpsgd_quad_ring4_p1",    "dpsgd_cta_quad_ring4_p1",   "dpsgdm_logreg_ring5_p3",
+		"localadam_logreg_4_p3",  "localsgd_quad_4_p3",        "cadam_logreg_4",
 #else
-		"dadam_quad_star5_p1_f32", "dadam_logreg_complete4_p1_f32",
+		"dadam_quad_star5_p1_f32",
+		"dadam_logreg_complete4_p1_f32",
 #endif
 };
 
@@ -46,13 +48,18 @@ static void set_up(struct world *w, const char *name)
 	size_t a = 0;
 
 	cr_assert_eq(golden_run_load(&w->run, name, &err), ST_OK, "%s", err.msg);
-	while (a < sizeof algorithms / sizeof algorithms[0] && strcmp(algorithms[a], w->run->algorithm) != 0)
+	while (a < sizeof algorithms / sizeof algorithms[0] &&
+	       strcmp(algorithms[a], w->run->algorithm) != 0)
 		a++;
 	cr_assert_lt(a, sizeof algorithms / sizeof algorithms[0], "%s", w->run->algorithm);
 	w->algorithm = (enum algorithm)a;
-	w->optim = (struct optim_config){.kind = OPTIM_ADAM, .learning_rate = w->run->eta, .beta1 = w->run->beta1,
-			.beta2 = w->run->beta2, .tau = w->run->tau, .bias_correction = w->run->bias_correction,
-			.momentum = w->run->momentum};
+	w->optim = (struct optim_config){.kind = OPTIM_ADAM,
+					 .learning_rate = w->run->eta,
+					 .beta1 = w->run->beta1,
+					 .beta2 = w->run->beta2,
+					 .tau = w->run->tau,
+					 .bias_correction = w->run->bias_correction,
+					 .momentum = w->run->momentum};
 	if (w->algorithm == DPSGD || w->algorithm == DPSGD_CTA || w->algorithm == LOCAL_SGD)
 		w->optim.kind = OPTIM_SGD;
 	if (w->algorithm == DPSGDM)
@@ -68,7 +75,8 @@ static void apply_events(struct world *w, uint32_t t)
 	for (uint32_t e = 0; e < w->run->n_events; e++) {
 		const struct golden_event *event = &w->run->events[e];
 		const struct golden_step *step = &w->run->steps[t];
-		uint32_t from = step->active[0] != event->worker ? step->active[0] : step->active[1];
+		uint32_t from = step->active[0] != event->worker ? step->active[0]
+								 : step->active[1];
 
 		if (event->step != t || !event->join)
 			continue;
@@ -79,8 +87,8 @@ static void apply_events(struct world *w, uint32_t t)
 }
 
 /* out[k] = sum over active j of weight_kj in[j]. */
-static void mix_all(const struct world *w, const struct golden_step *step, const double *weights, real in[][MAX_D],
-		real out[][MAX_D])
+static void mix_all(const struct world *w, const struct golden_step *step, const double *weights,
+		    real in[][MAX_D], real out[][MAX_D])
 {
 	for (uint32_t i = 0; i < step->n_active; i++) {
 		const real *terms[MAX_N];
@@ -115,15 +123,15 @@ static void half_steps(struct world *w, const struct golden_step *step, uint32_t
 	}
 }
 
-static void check_rows(const struct world *w, real got[][MAX_D], const uint32_t *ids, uint32_t n, const real *want,
-		const char *what, uint32_t t)
+static void check_rows(const struct world *w, real got[][MAX_D], const uint32_t *ids, uint32_t n,
+		       const real *want, const char *what, uint32_t t)
 {
 	uint32_t d = w->run->d;
 
 	for (uint32_t i = 0; i < n; i++)
 		cr_assert(golden_agrees(w->run, got[ids[i]], want + (size_t)i * d, d),
-				"%s: %s of worker %u after step %u differs by %g", w->run->name, what, ids[i], t,
-				golden_difference(got[ids[i]], want + (size_t)i * d, d));
+			  "%s: %s of worker %u after step %u differs by %g", w->run->name, what,
+			  ids[i], t, golden_difference(got[ids[i]], want + (size_t)i * d, d));
 }
 
 /* Centralised: everybody takes the mean of all gradients. */
@@ -136,11 +144,13 @@ static void share_gradients(struct world *w, const struct golden_step *step, con
 }
 
 /* The order of Lian et al.: mix first, then the gradient taken before. */
-static void combine_then_adapt(struct world *w, const struct golden_step *step, const double *weights, uint32_t t)
+static void combine_then_adapt(struct world *w, const struct golden_step *step,
+			       const double *weights, uint32_t t)
 {
 	mix_all(w, step, weights, w->x, w->half);
 	for (uint32_t i = 0; i < step->n_active; i++)
-		optim_step(&w->optim, w->half[step->active[i]], NULL, NULL, w->g[step->active[i]], w->run->d, t);
+		optim_step(&w->optim, w->half[step->active[i]], NULL, NULL, w->g[step->active[i]],
+			   w->run->d, t);
 	memcpy(w->x, w->half, sizeof w->x);
 }
 
@@ -151,7 +161,8 @@ static void step_all(struct world *w, uint32_t t)
 
 	apply_events(w, t);
 	for (uint32_t i = 0; i < step->n_active; i++)
-		golden_gradient(w->run, step->active[i], w->x[step->active[i]], t, w->g[step->active[i]]);
+		golden_gradient(w->run, step->active[i], w->x[step->active[i]], t,
+				w->g[step->active[i]]);
 	if (step->g != NULL)
 		check_rows(w, w->g, step->active, step->n_active, step->g, "g", t);
 	set_weights(weights, w, step);
@@ -184,8 +195,8 @@ static void check_loss(const struct world *w, const struct golden_step *step)
 		mean[j] = (real)(sum / w->run->n);
 	}
 	loss = problem_loss(&w->run->problem, mean);
-	cr_assert(fabs(loss - step->loss_mean) <= tolerance * fmax(1, step->loss_mean), "%s: loss %.17g, reference %.17g",
-			w->run->name, loss, step->loss_mean);
+	cr_assert(fabs(loss - step->loss_mean) <= tolerance * fmax(1, step->loss_mean),
+		  "%s: loss %.17g, reference %.17g", w->run->name, loss, step->loss_mean);
 }
 
 ParameterizedTestParameters(runs, the_run_is_that_of_the_reference)

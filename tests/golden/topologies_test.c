@@ -54,7 +54,9 @@ static struct topology named(const char *name, uint32_t n)
 			path[i][0] = i + 1;
 			path[i][1] = i;
 		}
-		t = (struct topology){.kind = TOPOLOGY_EDGES, .edges = (const uint32_t (*)[2])path, .n_edges = n - 1};
+		t = (struct topology){.kind = TOPOLOGY_EDGES,
+				      .edges = (const uint32_t(*)[2])path,
+				      .n_edges = n - 1};
 	}
 	return t;
 }
@@ -67,7 +69,8 @@ static void check_edges(const struct graph *g, const json_t *want, const char *n
 
 	cr_assert_eq(graph_n_edges(g), json_array_size(want), "%s", name);
 	graph_edges(g, edges);
-	json_array_foreach(want, i, edge) {
+	json_array_foreach(want, i, edge)
+	{
 		cr_assert_eq(edges[i][0], json_integer_value(json_array_get(edge, 0)), "%s", name);
 		cr_assert_eq(edges[i][1], json_integer_value(json_array_get(edge, 1)), "%s", name);
 	}
@@ -78,7 +81,8 @@ static void read_matrix(double *out, const json_t *rows, uint32_t n)
 	cr_assert_eq(json_array_size(rows), n);
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t j = 0; j < n; j++)
-			out[i * n + j] = json_number_value(json_array_get(json_array_get(rows, i), j));
+			out[i * n + j] = json_number_value(
+					json_array_get(json_array_get(rows, i), j));
 }
 
 static void check_gap(const double *w, uint32_t n, const json_t *row, const char *name)
@@ -94,7 +98,8 @@ Test(topologies, edges_weights_and_gaps_are_those_of_the_reference)
 	size_t i, matrices = 0;
 	json_t *row;
 
-	json_array_foreach(json_object_get(root, "mh"), i, row) {
+	json_array_foreach(json_object_get(root, "mh"), i, row)
+	{
 		const char *name = json_string_value(json_object_get(row, "name"));
 		uint32_t n = (uint32_t)json_integer_value(json_object_get(row, "N"));
 		struct topology t = named(name, n);
@@ -108,7 +113,8 @@ Test(topologies, edges_weights_and_gaps_are_those_of_the_reference)
 		if (json_is_array(json_object_get(row, "W"))) {
 			matrices++;
 			read_matrix(want, json_object_get(row, "W"), n);
-			cr_assert_eq(memcmp(w, want, (size_t)n * n * sizeof w[0]), 0, "W of %s", name);
+			cr_assert_eq(memcmp(w, want, (size_t)n * n * sizeof w[0]), 0, "W of %s",
+				     name);
 		}
 		check_gap(w, n, row, name);
 		graph_destroy(g);
@@ -120,9 +126,11 @@ static void check_one_peer(const double *w, uint32_t n, uint64_t round, const ch
 {
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t j = 0; j < n; j++) {
-			double want = (i == j ? 0.5 : 0) + (j == schedule_exponential_source(n, i, round) ? 0.5 : 0);
+			double want = (i == j ? 0.5 : 0) +
+				      (j == schedule_exponential_source(n, i, round) ? 0.5 : 0);
 
-			cr_assert_eq(w[i * n + j], want, "%s round %llu", name, (unsigned long long)round);
+			cr_assert_eq(w[i * n + j], want, "%s round %llu", name,
+				     (unsigned long long)round);
 		}
 }
 
@@ -131,7 +139,8 @@ Test(topologies, gaps_and_senders_of_directed_schedules_are_those_of_the_referen
 	size_t i, one_peer = 0;
 	json_t *row;
 
-	json_array_foreach(json_object_get(root, "directed"), i, row) {
+	json_array_foreach(json_object_get(root, "directed"), i, row)
+	{
 		const char *name = json_string_value(json_object_get(row, "name"));
 		uint32_t n = (uint32_t)json_array_size(json_object_get(row, "W"));
 		double w[MAX_N * MAX_N];
@@ -141,7 +150,9 @@ Test(topologies, gaps_and_senders_of_directed_schedules_are_those_of_the_referen
 		check_gap(w, n, row, name);
 		if (strncmp(name, "onepeer_exp", 11) == 0) {
 			one_peer++;
-			check_one_peer(w, n, (uint64_t)json_integer_value(json_object_get(row, "round")), name);
+			check_one_peer(w, n,
+				       (uint64_t)json_integer_value(json_object_get(row, "round")),
+				       name);
 		}
 	}
 	cr_assert_geq(one_peer, 3);

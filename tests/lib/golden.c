@@ -26,9 +26,11 @@ enum status golden_json_load(json_t **out, const char *name, struct error *err)
 	if (strchr(name, '/') != NULL)
 		(void)snprintf(path, sizeof path, "%s", name);
 	else
-		(void)snprintf(path, sizeof path, "%s/tests/golden/%s.json", source != NULL ? source : ".", name);
+		(void)snprintf(path, sizeof path, "%s/tests/golden/%s.json",
+			       source != NULL ? source : ".", name);
 	*out = json_load_file(path, 0, &why);
-	return *out != NULL ? ST_OK : error_set(err, ST_DATA, "%s:%d: %s", path, why.line, why.text);
+	return *out != NULL ? ST_OK
+			    : error_set(err, ST_DATA, "%s:%d: %s", path, why.line, why.text);
 }
 
 static double number(const json_t *object, const char *key, double otherwise)
@@ -57,8 +59,7 @@ static size_t leaves(const json_t *value)
 
 	if (!json_is_array(value))
 		return 1;
-	json_array_foreach(value, i, item)
-		n += leaves(item);
+	json_array_foreach(value, i, item) n += leaves(item);
 	return n;
 }
 
@@ -71,8 +72,7 @@ static double *flatten_into(double *at, const json_t *value)
 		*at = json_number_value(value);
 		return at + 1;
 	}
-	json_array_foreach(value, i, item)
-		at = flatten_into(at, item);
+	json_array_foreach(value, i, item) at = flatten_into(at, item);
 	return at;
 }
 
@@ -148,12 +148,14 @@ static void read_algorithm(struct golden_run *run, const json_t *from)
 	run->xhat0_zero = strcmp(word(from, "xhat0"), "zero") == 0;
 	run->compressor = json_is_object(compressor) ? compressor : NULL;
 	if (run->churn)
-		(void)snprintf(run->algorithm, sizeof run->algorithm, "%s", run->compressor != NULL ? "cdadam" : "dadam");
+		(void)snprintf(run->algorithm, sizeof run->algorithm, "%s",
+			       run->compressor != NULL ? "cdadam" : "dadam");
 }
 
 static bool read_matrices(struct golden_run *run)
 {
-	json_t *one = json_object_get(run->root, "W"), *per_round = json_object_get(run->root, "W_rounds");
+	json_t *one = json_object_get(run->root, "W"),
+	       *per_round = json_object_get(run->root, "W_rounds");
 
 	if (run->churn)
 		return true;
@@ -167,7 +169,8 @@ static bool read_events(struct golden_run *run)
 	size_t i;
 	json_t *event;
 
-	json_array_foreach(json_object_get(run->root, "events"), i, event) {
+	json_array_foreach(json_object_get(run->root, "events"), i, event)
+	{
 		const char *what = json_string_value(json_array_get(event, 1));
 
 		if (run->n_events == GOLDEN_MAX_EVENTS || what == NULL)
@@ -185,7 +188,9 @@ static void read_active(struct golden_step *step, const json_t *active, uint32_t
 {
 	step->n_active = active != NULL ? (uint32_t)json_array_size(active) : n;
 	for (uint32_t i = 0; i < step->n_active && i < GOLDEN_MAX_WORKERS; i++)
-		step->active[i] = active != NULL ? (uint32_t)json_integer_value(json_array_get(active, i)) : i;
+		step->active[i] = active != NULL ? (uint32_t)json_integer_value(
+								   json_array_get(active, i))
+						 : i;
 }
 
 static bool read_step(struct golden_run *run, uint32_t t, const json_t *from)
@@ -197,7 +202,8 @@ static bool read_step(struct golden_run *run, uint32_t t, const json_t *from)
 	read_active(step, json_object_get(from, "active"), run->n);
 	if (step->n_active == 0 || step->n_active > run->n || count(from, "t") != t)
 		return false;
-	step->comm = run->churn ? (t + 1) % run->period == 0 : json_is_true(json_object_get(from, "comm"));
+	step->comm = run->churn ? (t + 1) % run->period == 0
+				: json_is_true(json_object_get(from, "comm"));
 	step->loss_mean = number(from, "loss_mean", NAN);
 	step->msgs = json_object_get(from, "msgs");
 	if (json_is_null(step->msgs))
@@ -205,7 +211,8 @@ static bool read_step(struct golden_run *run, uint32_t t, const json_t *from)
 	step->x = reals(json_object_get(from, "x"), (size_t)step->n_active * run->d);
 	step->g = g != NULL ? reals(g, all) : NULL;
 	step->x_half = half != NULL ? reals(half, all) : NULL;
-	return step->x != NULL && (g == NULL) == (step->g == NULL) && (half == NULL) == (step->x_half == NULL);
+	return step->x != NULL && (g == NULL) == (step->g == NULL) &&
+	       (half == NULL) == (step->x_half == NULL);
 }
 
 static bool read_steps(struct golden_run *run)
@@ -265,7 +272,8 @@ enum status golden_run_load(struct golden_run **out, const char *name, struct er
 		(void)snprintf(run->name, sizeof run->name, "%s", word(run->root, "name"));
 		wrong = read_run(run);
 		if (wrong != NULL)
-			st = error_set(err, ST_DATA, "%s: \"%s\" is not as the format says", name, wrong);
+			st = error_set(err, ST_DATA, "%s: \"%s\" is not as the format says", name,
+				       wrong);
 	}
 	if (st != ST_OK) {
 		golden_run_free(run);
@@ -292,7 +300,8 @@ void golden_run_free(struct golden_run *run)
 	free(run);
 }
 
-void golden_gradient(const struct golden_run *run, uint32_t rank, const real *x, uint64_t t, real *out)
+void golden_gradient(const struct golden_run *run, uint32_t rank, const real *x, uint64_t t,
+		     real *out)
 {
 	problem_gradient(&run->problem, rank, x, t, out);
 }
@@ -307,7 +316,8 @@ static void ring_weights(double *w, uint32_t n)
 	graph_destroy(g);
 }
 
-void golden_weights(double *w, const struct golden_run *run, const struct golden_step *step, uint32_t round)
+void golden_weights(double *w, const struct golden_run *run, const struct golden_step *step,
+		    uint32_t round)
 {
 	size_t cells = (size_t)run->n * run->n;
 

@@ -24,14 +24,14 @@
 #define GOLDEN_MAX_EVENTS 8
 
 struct golden_step {
-	bool comm;                           /* a round follows the half-step */
-	uint32_t n_active;                   /* workers that are there, ascending (all, without churn) */
+	bool comm;         /* a round follows the half-step */
+	uint32_t n_active; /* workers that are there, ascending (all, without churn) */
 	uint32_t active[GOLDEN_MAX_WORKERS];
-	real *x;        /* n_active * d, after the step, in the order of active */
-	real *g;        /* n * d, gradients at the x before; NULL after the first two steps */
-	real *x_half;   /* n * d; NULL like g */
+	real *x;          /* n_active * d, after the step, in the order of active */
+	real *g;          /* n * d, gradients at the x before; NULL after the first two steps */
+	real *x_half;     /* n * d; NULL like g */
 	double loss_mean; /* loss at the mean of x; NAN in files with churn */
-	json_t *msgs;   /* messages per active worker and segment, or NULL; the run's */
+	json_t *msgs;     /* messages per active worker and segment, or NULL; the run's */
 };
 
 struct golden_event {
@@ -42,8 +42,8 @@ struct golden_event {
 
 struct golden_run {
 	char name[64], algorithm[16];
-	bool churn;    /* W is the ring over the active workers */
-	bool exact;    /* no exp in the problem: bits must be equal */
+	bool churn; /* W is the ring over the active workers */
+	bool exact; /* no exp in the problem: bits must be equal */
 	uint32_t n, d, n_steps;
 	uint32_t period;
 	double eta, beta1, beta2, tau, gamma, momentum;
@@ -60,23 +60,26 @@ struct golden_run {
 };
 
 /* name: without ".json", of the folder tests/golden; or a path with a "/". */
-MUST_CHECK enum status golden_run_load(struct golden_run **out, const char *name, struct error *err);
+MUST_CHECK enum status golden_run_load(struct golden_run **out, const char *name,
+				       struct error *err);
 void golden_run_free(struct golden_run *run); /* NULL is allowed */
 
 /* The whole document of a file of any format. The caller's: json_decref(). */
 MUST_CHECK enum status golden_json_load(json_t **out, const char *name, struct error *err);
 
 /* The gradient of worker `rank` (its id, also with churn) at x in step t. */
-void golden_gradient(const struct golden_run *run, uint32_t rank, const real *x, uint64_t t, real *out);
+void golden_gradient(const struct golden_run *run, uint32_t rank, const real *x, uint64_t t,
+		     real *out);
 
 /* W of round c over the active workers of a step: n_active * n_active. */
-void golden_weights(double *w, const struct golden_run *run, const struct golden_step *step, uint32_t round);
+void golden_weights(double *w, const struct golden_run *run, const struct golden_step *step,
+		    uint32_t round);
 
 /* max |a - b| / max(1, |b|); infinity when a number is not finite. */
 double golden_difference(const real *a, const real *b, size_t n);
 
-/* Is a what the run says? Equal bits for an exact run, else golden_difference <= the tolerance of this
- * precision (1e-11 double, 1e-5 single). */
+/* Is a what the run says? Equal bits for an exact run, else golden_difference <= the tolerance of
+ * this precision (1e-11 double, 1e-5 single). */
 bool golden_agrees(const struct golden_run *run, const real *a, const real *want, size_t n);
 
 #endif

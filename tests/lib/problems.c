@@ -13,7 +13,8 @@
 #endif
 
 /* g_i = A_i0 r_0 + A_i1 r_1 + ... (ascending), then + sigma z_i. */
-static void quadratic_gradient(const struct problem *p, uint32_t rank, const real *x, uint64_t t, real *out)
+static void quadratic_gradient(const struct problem *p, uint32_t rank, const real *x, uint64_t t,
+			       real *out)
 {
 	const double *a = p->a + (size_t)rank * p->d * p->d, *c = p->c + (size_t)rank * p->d;
 	struct rng_stream noise = rng_stream(p->seed, RNG_TEST, (uint32_t)t, rank, 7);
@@ -41,7 +42,8 @@ static real margin(const struct problem *p, const double *a, const real *x)
 	return z;
 }
 
-static void logreg_gradient(const struct problem *p, uint32_t rank, const real *x, uint64_t t, real *out)
+static void logreg_gradient(const struct problem *p, uint32_t rank, const real *x, uint64_t t,
+			    real *out)
 {
 	struct rng_stream picks = rng_stream(p->seed, RNG_BATCH, (uint32_t)t, rank, 0);
 	uint32_t n_local = (p->n_samples - rank + p->n_workers - 1) / p->n_workers;
@@ -82,7 +84,8 @@ static double quadratic_loss(const struct problem *p, const real *x)
 
 		for (uint32_t i = 0; i < p->d; i++)
 			for (uint32_t j = 0; j < p->d; j++)
-				sum += 0.5 * ((double)x[i] - c[i]) * a[i * p->d + j] * ((double)x[j] - c[j]);
+				sum += 0.5 * ((double)x[i] - c[i]) * a[i * p->d + j] *
+				       ((double)x[j] - c[j]);
 	}
 	return sum / p->n_workers;
 }

@@ -52,6 +52,11 @@ Test(buf, nothing_is_a_valid_thing_to_append)
 
 	cr_assert_eq(buf_append(&b, NULL, 0), ST_OK);
 	cr_assert_eq(b.len, 0);
+	cr_assert_str_eq((char *)b.data, "");
+	buf_fini(&b);
+	cr_assert_eq(buf_reserve(&b, 1000), ST_OK);
+	cr_assert_str_eq((char *)b.data, "");
+	cr_assert_gt(b.cap, 1000);
 	buf_fini(&b);
 }
 

@@ -24,8 +24,12 @@ Test(id, an_id_reads_back_as_it_was_written)
 
 Test(id, anything_but_32_digits_is_refused_and_changes_nothing)
 {
-	static const char *const bad[] = {"", "00ff", "00ff0123456789abcdef7f3a80e1c25", "00ff0123456789abcdef7f3a80e1c25dd",
-			"00ff0123456789abcdef7f3a80e1c25g", "0x0f0123456789abcdef7f3a80e1c25d"};
+	static const char *const bad[] = {"",
+					  "00ff",
+					  "00ff0123456789abcdef7f3a80e1c25",
+					  "00ff0123456789abcdef7f3a80e1c25dd",
+					  "00ff0123456789abcdef7f3a80e1c25g",
+					  "0x0f0123456789abcdef7f3a80e1c25d"};
 	struct id id = {{1}};
 
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

@@ -11,8 +11,9 @@ Test(rng, philox_gives_the_known_answers_of_its_authors)
 		uint32_t counter[4], key[2], out[4];
 	} known[] = {
 			{{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
-			{{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0},
-					{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+			{{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+			 {0xa4093822, 0x299f31d0},
+			 {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
 	};
 
 	for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
@@ -46,8 +47,8 @@ Test(rng, a_fill_gives_the_bits_of_single_draws_from_any_start)
 Test(rng, every_part_of_the_address_matters)
 {
 	struct rng_stream s[] = {rng_stream(1, 2, 3, 4, 5), rng_stream(2, 2, 3, 4, 5),
-			rng_stream(1, 3, 3, 4, 5), rng_stream(1, 2, 4, 4, 5), rng_stream(1, 2, 3, 5, 5),
-			rng_stream(1, 2, 3, 4, 6)};
+				 rng_stream(1, 3, 3, 4, 5), rng_stream(1, 2, 4, 4, 5),
+				 rng_stream(1, 2, 3, 5, 5), rng_stream(1, 2, 3, 4, 6)};
 
 	for (size_t i = 0; i < 6; i++)
 		for (size_t j = 0; j < i; j++)
@@ -126,7 +127,8 @@ Test(rng, both_ways_of_sampling_give_floyds_sample)
 {
 	static const struct {
 		uint32_t d, k;
-	} cases[] = {{1, 1}, {5, 0}, {8, 8}, {1000, 300}, {65536, 100}, {65537, 100}, {1U << 31, 500}};
+	} cases[] = {{1, 1},       {5, 0},       {8, 8},         {1000, 300},
+		     {65536, 100}, {65537, 100}, {1U << 31, 500}};
 
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct rng_stream s = rng_stream(i, RNG_RANDK, 1, 2, 3);

@@ -11,8 +11,8 @@
 #define MANY 9
 
 static real data[MANY][N], kept[N], want[N], out[N];
-static const real weights[MANY] = {(real)0.1, (real)0.3, (real)-0.2, (real)0.7, (real)0.05, (real)1, (real)2, (real)0,
-		(real)0.4};
+static const real weights[MANY] = {(real)0.1, (real)0.3, (real)-0.2, (real)0.7, (real)0.05,
+				   (real)1,   (real)2,   (real)0,    (real)0.4};
 static const real *vectors[MANY];
 
 static void fill_all(void)
@@ -50,7 +50,8 @@ Test(mix, the_sum_has_the_bits_of_its_naive_twin)
 			memset(out, 0x55, sizeof out);
 			mix_naively(n_vectors, n);
 			mix_weighted(out, vectors, weights, n_vectors, n);
-			cr_assert_eq(memcmp(out, want, n * sizeof out[0]), 0, "%zu vectors of %zu", n_vectors, n);
+			cr_assert_eq(memcmp(out, want, n * sizeof out[0]), 0, "%zu vectors of %zu",
+				     n_vectors, n);
 			cr_assert(n == N || ((unsigned char *)(out + n))[0] == 0x55);
 		}
 }
@@ -63,7 +64,8 @@ Test(mix, the_result_may_replace_any_of_the_vectors)
 			memcpy(kept, data[j], sizeof kept);
 			mix_naively(n_vectors, N);
 			mix_weighted(data[j], vectors, weights, n_vectors, N);
-			cr_assert_eq(memcmp(data[j], want, sizeof want), 0, "%zu vectors, into %zu", n_vectors, j);
+			cr_assert_eq(memcmp(data[j], want, sizeof want), 0, "%zu vectors, into %zu",
+				     n_vectors, j);
 			memcpy(data[j], kept, sizeof kept);
 		}
 }
@@ -100,7 +102,8 @@ static double mean_of(real x[][N], uint32_t n, size_t i)
 
 Test(mix, a_round_keeps_the_mean_on_every_kind_of_graph)
 {
-	static const char *const texts[] = {"ring", "star", "complete", "torus(2,4)", "hypercube", "random(3)"};
+	static const char *const texts[] = {"ring",       "star",      "complete",
+					    "torus(2,4)", "hypercube", "random(3)"};
 	static real next[8][N];
 	const double last_bits = sizeof(real) == 4 ? 1e-6 : 1e-15;
 
@@ -113,7 +116,8 @@ Test(mix, a_round_keeps_the_mean_on_every_kind_of_graph)
 		cr_assert_eq(graph_build(&g, &topology, 8, 1, NULL), ST_OK);
 		mix_round(g, data, next);
 		for (size_t i = 0; i < N; i++)
-			cr_assert_lt(fabs(mean_of(data, 8, i) - mean_of(next, 8, i)), last_bits, "%s", texts[t]);
+			cr_assert_lt(fabs(mean_of(data, 8, i) - mean_of(next, 8, i)), last_bits,
+				     "%s", texts[t]);
 		graph_destroy(g);
 	}
 }

@@ -29,12 +29,25 @@ static const struct {
 	const char *text;
 	uint32_t n, edges, least, greatest;
 } shapes[] = {
-		{"ring", 1, 0, 0, 0}, {"ring", 2, 1, 1, 1}, {"ring", 1024, 1024, 2, 2},
-		{"complete", 5, 10, 4, 4}, {"complete", 1024, 523776, 1023, 1023}, {"star", 6, 5, 1, 5},
-		{"torus", 9, 18, 4, 4}, {"torus", 4, 4, 2, 2}, {"torus", 5, 5, 2, 2}, {"torus(2,3)", 6, 9, 3, 3},
-		{"torus", 1, 0, 0, 0}, {"hypercube", 16, 32, 4, 4}, {"hypercube", 1, 0, 0, 0},
-		{"exponential", 8, 20, 5, 5}, {"exponential", 1, 0, 0, 0}, {"exponential", 7, 21, 6, 6},
-		{"random(3)", 10, 15, 3, 3}, {"random(4)", 13, 26, 4, 4}, {"random(4)", 1, 0, 0, 0},
+		{"ring", 1, 0, 0, 0},
+		{"ring", 2, 1, 1, 1},
+		{"ring", 1024, 1024, 2, 2},
+		{"complete", 5, 10, 4, 4},
+		{"complete", 1024, 523776, 1023, 1023},
+		{"star", 6, 5, 1, 5},
+		{"torus", 9, 18, 4, 4},
+		{"torus", 4, 4, 2, 2},
+		{"torus", 5, 5, 2, 2},
+		{"torus(2,3)", 6, 9, 3, 3},
+		{"torus", 1, 0, 0, 0},
+		{"hypercube", 16, 32, 4, 4},
+		{"hypercube", 1, 0, 0, 0},
+		{"exponential", 8, 20, 5, 5},
+		{"exponential", 1, 0, 0, 0},
+		{"exponential", 7, 21, 6, 6},
+		{"random(3)", 10, 15, 3, 3},
+		{"random(4)", 13, 26, 4, 4},
+		{"random(4)", 1, 0, 0, 0},
 		{"random(1)", 2, 1, 1, 1},
 };
 
@@ -48,7 +61,8 @@ Test(graph, every_kind_has_its_edges_and_degrees)
 			least = graph_degree(g, r) < least ? graph_degree(g, r) : least;
 			greatest = graph_degree(g, r) > greatest ? graph_degree(g, r) : greatest;
 		}
-		cr_expect_eq(graph_n_edges(g), shapes[i].edges, "%s %u", shapes[i].text, shapes[i].n);
+		cr_expect_eq(graph_n_edges(g), shapes[i].edges, "%s %u", shapes[i].text,
+			     shapes[i].n);
 		cr_expect_eq(least, shapes[i].least, "%s %u", shapes[i].text, shapes[i].n);
 		cr_expect_eq(greatest, shapes[i].greatest, "%s %u", shapes[i].text, shapes[i].n);
 		cr_expect(graph_connected(g));
@@ -78,7 +92,7 @@ Test(graph, neighbours_are_ascending_and_mutual_and_edges_come_once)
 	for (size_t i = 0; i < n; i++) {
 		cr_assert_lt(edges[i][0], edges[i][1]);
 		cr_assert(i == 0 || edges[i][0] > edges[i - 1][0] ||
-				(edges[i][0] == edges[i - 1][0] && edges[i][1] > edges[i - 1][1]));
+			  (edges[i][0] == edges[i - 1][0] && edges[i][1] > edges[i - 1][1]));
 	}
 	graph_destroy(g);
 }
@@ -101,7 +115,8 @@ Test(graph, another_seed_gives_another_random_graph_and_the_same_seed_the_same)
 
 Test(graph, what_cannot_be_built_is_refused_with_a_way_out)
 {
-	static const uint32_t outside[][2] = {{0, 1}, {1, 3}}, apart[][2] = {{0, 1}, {1, 0}, {2, 2}};
+	static const uint32_t outside[][2] = {{0, 1}, {1, 3}},
+			      apart[][2] = {{0, 1}, {1, 0}, {2, 2}};
 	const struct topology bad[] = {
 			{.kind = TOPOLOGY_EDGES, .edges = outside, .n_edges = 2},
 			{.kind = TOPOLOGY_EDGES, .edges = apart, .n_edges = 3},
@@ -127,7 +142,8 @@ Test(graph, a_degree_that_random_cycles_never_reach_ends_with_advice)
 	struct error err = {0};
 
 	cr_assert_eq(graph_build(&g, &t, 16, 0, &err), ST_INVALID);
-	cr_assert_str_eq(err.hint, "take a degree of 6 or less, or \"exponential\", or \"complete\"");
+	cr_assert_str_eq(err.hint,
+			 "take a degree of 6 or less, or \"exponential\", or \"complete\"");
 }
 
 Test(graph, building_without_memory_fails_and_leaves_nothing)

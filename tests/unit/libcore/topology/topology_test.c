@@ -6,8 +6,8 @@
 
 Test(topology, every_text_form_reads_back)
 {
-	static const char *const texts[] = {"ring", "complete", "star", "torus", "torus(3,4)", "hypercube", "exponential",
-			"random(4)"};
+	static const char *const texts[] = {"ring",       "complete",  "star",        "torus",
+					    "torus(3,4)", "hypercube", "exponential", "random(4)"};
 
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
 		struct topology t;
@@ -50,7 +50,8 @@ static const struct {
 		{"random()", "write it as \"random(4)\""},
 		{"random(0)", "write it as \"random(4)\""},
 		{"random(4))", "write it as \"random(4)\""},
-		{"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "ring is the usual choice"},
+		{"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+		 "ring is the usual choice"},
 };
 
 Test(topology, a_bad_text_is_refused_with_found_allowed_and_what_to_do)
@@ -59,7 +60,8 @@ Test(topology, a_bad_text_is_refused_with_found_allowed_and_what_to_do)
 		struct topology t = {.kind = TOPOLOGY_STAR};
 		struct error err = {0};
 
-		cr_assert_eq(topology_parse(&t, refused[i].text, &err), ST_INVALID, "%s", refused[i].text);
+		cr_assert_eq(topology_parse(&t, refused[i].text, &err), ST_INVALID, "%s",
+			     refused[i].text);
 		cr_assert_not_null(strstr(err.msg, refused[i].text));
 		cr_assert_not_null(strstr(err.msg, "allowed: ring, complete"));
 		cr_assert_str_eq(err.hint, refused[i].hint);
@@ -80,9 +82,11 @@ static const struct {
 		{"torus", 7, ST_OK, ""},
 		{"torus(3,3)", 9, ST_OK, ""},
 		{"torus(3,3)", 12, ST_INVALID, "torus(3,4), or plain \"torus\", suits 12 workers"},
-		{"torus(9999,9999)", 12, ST_INVALID, "torus(3,4), or plain \"torus\", suits 12 workers"},
+		{"torus(9999,9999)", 12, ST_INVALID,
+		 "torus(3,4), or plain \"torus\", suits 12 workers"},
 		{"hypercube", 16, ST_OK, ""},
-		{"hypercube", 12, ST_INVALID, "take \"exponential\": as well connected, for any number"},
+		{"hypercube", 12, ST_INVALID,
+		 "take \"exponential\": as well connected, for any number"},
 		{"random(4)", 12, ST_OK, ""},
 		{"random(3)", 5, ST_INVALID, "random(2) always is possible"},
 		{"random(5)", 5, ST_INVALID, "random(2) always is possible"},
@@ -99,14 +103,16 @@ Test(topology, a_topology_that_does_not_suit_the_workers_is_refused)
 		struct error err = {0};
 
 		cr_assert_eq(topology_parse(&t, counts[i].text, NULL), ST_OK);
-		cr_expect_eq(topology_check(&t, counts[i].n, &err), counts[i].st, "%s %u", counts[i].text, counts[i].n);
+		cr_expect_eq(topology_check(&t, counts[i].n, &err), counts[i].st, "%s %u",
+			     counts[i].text, counts[i].n);
 		cr_expect_str_eq(err.hint, counts[i].hint);
 	}
 }
 
 Test(topology, a_plain_torus_is_as_square_as_the_number_allows)
 {
-	static const uint32_t cases[][3] = {{1, 1, 1}, {2, 1, 2}, {7, 1, 7}, {12, 3, 4}, {16, 4, 4}, {1000, 25, 40}};
+	static const uint32_t cases[][3] = {{1, 1, 1},  {2, 1, 2},  {7, 1, 7},
+					    {12, 3, 4}, {16, 4, 4}, {1000, 25, 40}};
 	const struct topology torus = {.kind = TOPOLOGY_TORUS};
 
 	for (size_t i = 0; i < 6; i++) {

@@ -42,7 +42,7 @@ static struct graph *numbered(uint32_t n, uint32_t mask)
 				edges[n_edges][0] = i;
 				edges[n_edges++][1] = j;
 			}
-	cr_assert_eq(graph_from_edges(&g, n, (const uint32_t (*)[2])edges, n_edges, NULL), ST_OK);
+	cr_assert_eq(graph_from_edges(&g, n, (const uint32_t(*)[2])edges, n_edges, NULL), ST_OK);
 	return g;
 }
 
