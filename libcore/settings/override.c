@@ -89,6 +89,10 @@ static enum status assign(struct fy_document *doc, const char *assignment, struc
 	if (key == equals)
 		return refuse(err, assignment, "no key before '='");
 	if (equals[1] != '\0') {
+		enum status st = yaml_check_bytes("--set", equals + 1, strlen(equals + 1), err);
+
+		if (st != ST_OK)
+			return st;
 		value = fy_node_build_from_string(doc, equals + 1, FY_NT);
 		if (value == NULL)
 			return refuse(err, assignment, "the value is not YAML");
@@ -126,13 +130,15 @@ enum status settings_override(struct buf *out, const char *source, const char *t
 {
 	struct yaml y;
 	struct fy_document *doc, *fresh = NULL;
+	struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET};
 	enum status st = yaml_load(&y, source, text, len, err);
 
 	if (st != ST_OK)
 		return st;
 	doc = y.doc;
+	cfg.diag = y.diag; /* collects: nothing is written to stderr */
 	if (doc == NULL)
-		doc = fresh = fy_document_create(NULL);
+		doc = fresh = fy_document_create(&cfg);
 	st = doc != NULL ? ensure_root(doc, err) : error_set(err, ST_NOMEM, "out of memory for --set");
 	if (st == ST_OK)
 		st = assign(doc, assignment, err);

@@ -1,5 +1,5 @@
 /* A YAML text as a tree of libfyaml, checked for what no file of dadam may hold: NUL bytes, bytes
- * that are not UTF-8, a second document, anchors, aliases and tags. Depth is limited by libfyaml (64).
+ * that are not UTF-8, directives, a second document, anchors, aliases and tags. Depth is limited by libfyaml (64).
  *
  * Only libcore/settings sees libfyaml, and only through this file, settings.c and override.c. */
 #ifndef LIBCORE_SETTINGS_YAML_H
@@ -37,6 +37,9 @@ struct yaml_place yaml_place(struct fy_node *node);
 /* ST_INVALID with "source:line:col: sentence", or "source: sentence" when place is nowhere. */
 enum status yaml_refuse(struct error *err, const char *source, struct yaml_place place, const char *fmt, ...)
 		PRINTF_LIKE(4, 5);
+
+/* The first part of yaml_load(): may libfyaml see these bytes at all? ST_INVALID. */
+MUST_CHECK enum status yaml_check_bytes(const char *source, const char *text, size_t len, struct error *err);
 
 /* Copy text for a message: control characters become '?', long texts end in "...". */
 #define YAML_SHOW_SIZE 48

@@ -164,6 +164,8 @@ static const struct {
 		"s.yaml: a second document (after '---' or '...'), allowed: one document in a file", NULL},
 	{GOOD "batch: [1, 2\n", "s.yaml:4:1: not YAML: flow sequence without a closing bracket", NULL},
 	{"\tbatch: 1\n", "s.yaml:1:1: not YAML: invalid tab as indendation in a mapping", NULL},
+	{"%YAML 1.2", "s.yaml:1:1: a directive (%) is not allowed: a line must not begin with '%'", NULL},
+	{"\xef\xbb\xbf%", "s.yaml:1:2: a directive (%) is not allowed: a line must not begin with '%'", NULL},
 	{"just text", "s.yaml:1:1: found a lone text, allowed: lines of `key: value`", NULL},
 	{"- a\n- b\n", "s.yaml:1:1: found a list, allowed: lines of `key: value`", NULL},
 	{GOOD "name: \"a\\nb\"\n", "s.yaml:3:8: name: a control character (0x0a) in the text, allowed: one line of text", NULL},
@@ -299,6 +301,7 @@ Test(job_spec, a_bad_override_is_refused_with_words)
 		{"a.=3", "--set: 'a.=3': no key before '='"},
 		{"steps.a=3", "--set: 'steps.a=3': a part of the key before a dot holds a value, no group of keys"},
 		{"a.b.c.d.e.f=3", "--set: 'a.b.c.d.e.f=3': not a key"},
+		{"batch=%Y", "--set:1:1: a directive (%) is not allowed: a line must not begin with '%'"},
 		{"batch=[1", "--set: 'batch=[1': the value is not YAML"},
 	};
 
