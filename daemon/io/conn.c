@@ -228,6 +228,20 @@ enum status conn_accept(struct conn **out, uv_stream_t *listener, const struct c
 	return ST_OK;
 }
 
+/* libuv aborts when asked to poll what cannot be polled, and fd may come from outside. */
+static int open_socket(struct conn *c, int fd)
+{
+	int type;
+	socklen_t len = sizeof type;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) != 0)
+		return -errno;
+	if (type != SOCK_STREAM)
+		return UV_EINVAL;
+	(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+	return c->u.handle.type == UV_TCP ? uv_tcp_open(&c->u.tcp, fd) : uv_pipe_open(&c->u.pipe, fd);
+}
+
 enum status conn_adopt(struct conn **out, uv_loop_t *loop, int fd, uv_handle_type kind,
 		const struct conn_config *cfg, struct conn_owner owner, struct error *err)
 {
@@ -239,8 +253,7 @@ enum status conn_adopt(struct conn **out, uv_loop_t *loop, int fd, uv_handle_typ
 		return st;
 	}
 	(void)snprintf((*out)->address, sizeof (*out)->address, "unix");
-	(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
-	code = kind == UV_TCP ? uv_tcp_open(&(*out)->u.tcp, fd) : uv_pipe_open(&(*out)->u.pipe, fd);
+	code = open_socket(*out, fd);
 	if (code != 0) {
 		(void)close(fd);
 		conn_fail(*out, conn_from_uv(code), "descriptor %d: %s", fd, uv_strerror(code));
