@@ -7,16 +7,10 @@
  * reference. Compile with -ffp-contract=off. */
 #include "libcore/base/rng.h"
 
+#include "libcore/base/rng_tables.h"
+
 #include <string.h>
 
-#define PHILOX_ROUNDS 10
-#define PHILOX_M0 0xD2511F53U
-#define PHILOX_M1 0xCD9E8D57U
-#define PHILOX_W0 0x9E3779B9U
-#define PHILOX_W1 0xBB67AE85U
-#define LN2 0.6931471805599453
-#define SQRT2 1.4142135623730951
-#define CHUNK 64        /* blocks per turn of a fill */
 #define BITMAP_D 65536U /* rng_sample: up to here a bitmap on the stack */
 
 uint64_t rng_splitmix64(uint64_t state)
@@ -102,32 +96,6 @@ uint32_t rng_below(const struct rng_stream *s, uint64_t i, uint32_t bound)
 	return (uint32_t)(((rng_u64(s, i) >> 32) * bound) >> 32);
 }
 
-void rng_u64_fill(const struct rng_stream *s, uint64_t *out, uint64_t i0, size_t n)
-{
-	size_t k = 0;
-
-	if (n > 0 && (i0 & 1) != 0)
-		out[k++] = rng_u64(s, i0);
-	for (; k + 2 <= n; k += 2)
-		draw_block(s, out + k, (i0 + k) >> 1);
-	if (k < n)
-		out[k] = rng_u64(s, i0 + k);
-}
-
-void rng_normal_fill(const struct rng_stream *s, double *out, uint64_t i0, size_t n)
-{
-	uint64_t bits[2 * CHUNK];
-
-	for (size_t done = 0; done < n;) {
-		size_t now = n - done < 2 * CHUNK ? n - done : 2 * CHUNK;
-
-		rng_u64_fill(s, bits, i0 + done, now);
-		for (size_t k = 0; k < now; k++)
-			out[done + k] = to_normal(bits[k]);
-		done += now;
-	}
-}
-
 /* x = m 2^e with m in (1/sqrt 2, sqrt 2], s = (m-1)/(m+1): ln x = e ln 2 + 2s (1 + s^2/3 + s^4/5 +
  * ...). */
 double rng_ln(double x)
@@ -151,44 +119,6 @@ double rng_ln(double x)
 	return e * LN2 + (2.0 * s) * p;
 }
 
-/* AS 241: ratios of polynomials of degree 7, index = power. */
-static const double centre_num[8] = {3.3871328727963666080e0,  1.3314166789178437745e+2,
-				     1.9715909503065514427e+3, 1.3731693765509461125e+4,
-				     4.5921953931549871457e+4, 6.7265770927008700853e+4,
-				     3.3430575583588128105e+4, 2.5090809287301226727e+3};
-static const double centre_den[8] = {1.0,
-				     4.2313330701600911252e+1,
-				     6.8718700749205790830e+2,
-				     5.3941960214247511077e+3,
-				     2.1213794301586595867e+4,
-				     3.9307895800092710610e+4,
-				     2.8729085735721942674e+4,
-				     5.2264952788528545610e+3};
-static const double near_num[8] = {1.42343711074968357734e0,  4.63033784615654529590e0,
-				   5.76949722146069140550e0,  3.64784832476320460504e0,
-				   1.27045825245236838258e0,  2.41780725177450611770e-1,
-				   2.27238449892691845833e-2, 7.74545014278341407640e-4};
-static const double near_den[8] = {1.0,
-				   2.05319162663775882187e0,
-				   1.67638483018380384940e0,
-				   6.89767334985100004550e-1,
-				   1.48103976427480074590e-1,
-				   1.51986665636164571966e-2,
-				   5.47593808499534494600e-4,
-				   1.05075007164441684324e-9};
-static const double far_num[8] = {6.65790464350110377720e0,  5.46378491116411436990e0,
-				  1.78482653991729133580e0,  2.96560571828504891230e-1,
-				  2.65321895265761230930e-2, 1.24266094738807843860e-3,
-				  2.71155556874348757815e-5, 2.01033439929228813265e-7};
-static const double far_den[8] = {1.0,
-				  5.99832206555887937690e-1,
-				  1.36929880922735805310e-1,
-				  1.48753612908506148525e-2,
-				  7.86869131145613259100e-4,
-				  1.84631831751005468180e-5,
-				  1.42151175831644588870e-7,
-				  2.04426310338993978564e-15};
-
 static double horner(const double coef[8], double r)
 {
 	double acc = coef[7];
@@ -205,15 +135,15 @@ double rng_normal_quantile(double p)
 
 	if (q >= -0.425 && q <= 0.425) {
 		r = 0.180625 - q * q;
-		return (q * horner(centre_num, r)) / horner(centre_den, r);
+		return (q * horner(rng_centre_num, r)) / horner(rng_centre_den, r);
 	}
 	r = __builtin_sqrt(-rng_ln(q < 0 ? p : 1.0 - p));
 	if (r <= 5.0) {
 		r -= 1.6;
-		z = horner(near_num, r) / horner(near_den, r);
+		z = horner(rng_near_num, r) / horner(rng_near_den, r);
 	} else {
 		r -= 5.0;
-		z = horner(far_num, r) / horner(far_den, r);
+		z = horner(rng_far_num, r) / horner(rng_far_den, r);
 	}
 	return q < 0 ? -z : z;
 }

@@ -44,6 +44,23 @@ Test(rng, a_fill_gives_the_bits_of_single_draws_from_any_start)
 		}
 }
 
+Test(rng, a_long_fill_gives_the_bits_of_single_draws_far_out_too)
+{
+	enum { LEN = 400000 };
+	static double normals[LEN];
+	struct rng_stream s = rng_stream(11, RNG_TEST, 0, 1, 0);
+	double farthest = 0;
+
+	rng_normal_fill(&s, normals, 1, LEN);
+	for (size_t i = 0; i < LEN; i++) {
+		double one = rng_normal(&s, i + 1);
+
+		cr_assert(memcmp(&normals[i], &one, sizeof one) == 0, "element %zu", i + 1);
+		farthest = fmax(farthest, fabs(one));
+	}
+	cr_assert_gt(farthest, 4.3);
+}
+
 Test(rng, every_part_of_the_address_matters)
 {
 	struct rng_stream s[] = {rng_stream(1, 2, 3, 4, 5), rng_stream(2, 2, 3, 4, 5),
