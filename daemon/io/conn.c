@@ -13,6 +13,7 @@
  * the peer's end: closing with unread bytes would send a reset, and the peer would lose our last words. */
 #include "daemon/io/conn.h"
 
+#include "daemon/io/address.h"
 #include "daemon/io/conn_private.h"
 
 #include "libcore/base/mem.h"
@@ -100,25 +101,6 @@ static enum status create(struct conn **out, uv_loop_t *loop, uv_handle_type kin
 	return ST_OK;
 }
 
-static void write_address(char out[64], const struct sockaddr_storage *ss)
-{
-	char ip[INET6_ADDRSTRLEN] = "?";
-
-	if (ss->ss_family == AF_INET) {
-		const struct sockaddr_in *in = (const void *)ss;
-
-		(void)uv_ip4_name(in, ip, sizeof ip);
-		(void)snprintf(out, 64, "%s:%u", ip, ntohs(in->sin_port));
-	} else if (ss->ss_family == AF_INET6) {
-		const struct sockaddr_in6 *in6 = (const void *)ss;
-
-		(void)uv_ip6_name(in6, ip, sizeof ip);
-		(void)snprintf(out, 64, "[%s]:%u", ip, ntohs(in6->sin6_port));
-	} else {
-		(void)snprintf(out, 64, "unix");
-	}
-}
-
 static int set_tcp_options(struct conn *c)
 {
 	const char *cc = c->cfg.congestion;
@@ -130,7 +112,7 @@ static int set_tcp_options(struct conn *c)
 		return 0;
 	(void)uv_tcp_nodelay(&c->u.tcp, 1);
 	if (uv_tcp_getpeername(&c->u.tcp, (struct sockaddr *)&ss, &len) == 0)
-		write_address(c->address, &ss);
+		address_text(c->address, &ss);
 	if (cc[0] == '\0')
 		return 0;
 	if (uv_fileno(&c->u.handle, &fd) != 0 ||
@@ -199,7 +181,7 @@ enum status conn_connect(struct conn **out, uv_loop_t *loop, const struct sockad
 
 		memcpy(&ss, addr, addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
 							       : sizeof(struct sockaddr_in));
-		write_address(c->address, &ss);
+		address_text(c->address, &ss);
 		code = uv_tcp_connect(&c->connect_req, &c->u.tcp, addr, on_connected);
 	} else {
 		(void)snprintf(c->address, sizeof c->address, "unix");
