@@ -134,7 +134,7 @@ void gossip_on_bye(struct gossip *g, uint32_t slot, struct gossip_actions *out)
 				(unsigned long long)g->round, g->cfg.n_segments - l->now.got);
 		return;
 	}
-	if (l->ahead.here) {
+	if (l->ahead.here && g->phase != GOSSIP_TRAINED) {
 		gossip_fault(g, slot, out, "rank %u said Bye in its round %llu, which it cannot have ended", l->rank,
 				(unsigned long long)l->ahead.round);
 		return;
