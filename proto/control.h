@@ -18,6 +18,8 @@
 #define CONTROL_MAX_MEMBERS 128U
 #define CONTROL_MAX_JOBS 256U
 
+enum { CONTROL_FRAME_REQUEST = 96, CONTROL_FRAME_RESPONSE = 97 }; /* types of frames */
+
 enum control_request_type {
 	CONTROL_STATUS = 1,
 	CONTROL_PEERS,

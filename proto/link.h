@@ -5,6 +5,8 @@
 
 #include "proto/frame.h"
 
+#define LINK_MAX_SEGMENT (FRAME_MAX_PAYLOAD_LINK / 4U) /* parameters per segment */
+
 enum link_type {
 	LINK_UP = 32,          /* first frame of each side */
 	LINK_ROUND_BEGIN = 33,
@@ -68,11 +70,11 @@ struct link_msg {
 /* Small frames, appended to out. */
 MUST_CHECK enum status link_encode(struct buf *out, const struct link_msg *m, struct error *err);
 
-/* Seal a blob whose payload is filled: MODEL_DELTA, MODEL_SUM, MODEL_MEAN. */
+/* Seal a blob whose payload is filled (never empty): MODEL_DELTA, MODEL_SUM, MODEL_MEAN. */
 MUST_CHECK enum status link_seal(struct blob *b, const struct link_msg *m, struct error *err);
 
 /* The payload stays in the frame (f->payload). Checks types, enums and that a payload is there exactly
- * for the model frames. Owns nothing. Also usable from a frame_sink, before the payload is read. */
+ * for the model frames: of encoded_len bytes when raw, of fewer when compressed. Owns nothing. Also usable from a frame_sink, before the payload is read. */
 MUST_CHECK enum status link_decode(struct link_msg *m, const struct frame *f, struct error *err);
 
 const char *link_type_text(enum link_type t);

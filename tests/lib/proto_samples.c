@@ -1,0 +1,546 @@
+/* See proto_samples.h. */
+#include "tests/lib/proto_samples.h"
+
+#include "libcore/base/mem.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const uint8_t sample_peer_types[] = {PEER_HELLO, PEER_PING, PEER_PONG, PEER_MEMBERS, PEER_BYE,
+		PEER_JOB_RECORD, PEER_JOB_RANK, PEER_JOB_OFFER, PEER_JOB_ANSWER, PEER_LINK_OFFER,
+		PEER_LINK_ANSWER, PEER_LINK_HELLO, PEER_LINK_ACCEPT, 0};
+const uint8_t sample_link_types[] = {LINK_UP, LINK_ROUND_BEGIN, LINK_MODEL_DELTA, LINK_ALIVE, LINK_BYE,
+		LINK_MODEL_SUM, LINK_MODEL_MEAN, 0};
+const uint8_t sample_worker_types[] = {WORKER_SETUP, WORKER_LINK_HANDOVER, WORKER_RANK_GONE, WORKER_ORDER,
+		WORKER_COLLECT, WORKER_QUIT, WORKER_READY, WORKER_PROGRESS, WORKER_LOG, WORKER_LINK_STATE,
+		WORKER_MEAN, WORKER_DONE, WORKER_FAILED, 0};
+
+/* Where the next value comes from. */
+static int greatest;
+static uint32_t last;
+
+static void start(enum sample_size size)
+{
+	greatest = size == SAMPLE_GREATEST;
+	last = 0;
+}
+
+static uint64_t u64(void)
+{
+	last++;
+	return greatest ? UINT64_MAX : (uint64_t)last * 1000000007U;
+}
+
+static uint32_t u32(void)
+{
+	last++;
+	return greatest ? UINT32_MAX : last * 1000003U;
+}
+
+/* least..most */
+static uint32_t within(uint32_t least, uint32_t most)
+{
+	last++;
+	return greatest ? most : least + last % (most - least + 1);
+}
+
+static double real_number(void)
+{
+	last++;
+	return greatest ? -1.7976931348623157e308 : last / 3.0;
+}
+
+static void fill_text(char *dst, size_t size)
+{
+	last++;
+	if (!greatest) {
+		(void)snprintf(dst, size, "t\xc3\xa9%u", last);
+		return;
+	}
+	memset(dst, 'a' + (int)(last % 26), size - 1);
+	dst[size - 1] = 0;
+}
+#define TEXT(array) fill_text(array, sizeof(array))
+
+static void fill_bytes(uint8_t *dst, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		dst[i] = greatest ? 0xff : (uint8_t)(last + i);
+	last++;
+}
+
+static struct id id(void)
+{
+	struct id made;
+
+	fill_bytes(made.b, sizeof made.b);
+	return made;
+}
+
+static char *string(size_t most)
+{
+	size_t len = greatest ? most : 20;
+	char *s = mem_alloc(len + 1, 1);
+
+	for (size_t i = 0; i < len; i++)
+		s[i] = i % 10 == 9 ? '\n' : (char)('a' + (last + i) % 26);
+	last++;
+	return s;
+}
+
+static uint32_t fill_metrics(struct control_metric metrics[CONTROL_MAX_METRICS])
+{
+	uint32_t n = greatest ? CONTROL_MAX_METRICS : 2;
+
+	for (uint32_t i = 0; i < n; i++) {
+		TEXT(metrics[i].name);
+		metrics[i].value = real_number();
+	}
+	return n;
+}
+
+static void fill_progress(struct control_rank *r)
+{
+	r->step = u64();
+	r->round = u64();
+	r->loss = real_number();
+	r->payload_bytes = u64();
+	r->wire_bytes = u64();
+	r->compute_s = real_number();
+	r->wait_s = real_number();
+	r->waiting_for = greatest ? (int32_t)CONTROL_MAX_RANKS - 1 : -1;
+	r->links_up = u32();
+	r->links_wanted = u32();
+	r->missed_segments = u64();
+	r->metrics_step = u64();
+	r->n_metrics = fill_metrics(r->metrics);
+	r->n_params = u64();
+	r->train_rows = u64();
+	r->test_rows = u64();
+}
+
+static void fill_rank(struct control_rank *r, uint32_t rank)
+{
+	r->rank = rank;
+	r->node = id();
+	TEXT(r->node_name);
+	r->state = within(CONTROL_RANK_INVITED, CONTROL_RANK_STOPPED);
+	TEXT(r->why);
+	fill_progress(r);
+}
+
+static void fill_job(struct control_job *j, int with_ranks)
+{
+	j->id = id();
+	TEXT(j->name);
+	TEXT(j->algorithm);
+	TEXT(j->topology);
+	TEXT(j->plugin);
+	j->phase = within(CONTROL_WAITING, CONTROL_STOPPED);
+	TEXT(j->why);
+	TEXT(j->hint);
+	j->steps_total = u64();
+	j->created_ms = u64();
+	j->started_ms = u64();
+	j->ended_ms = u64();
+	j->submitter = id();
+	TEXT(j->digest);
+	j->workers_min = within(1, CONTROL_MAX_RANKS);
+	j->workers_max = within(1, CONTROL_MAX_RANKS);
+	j->n_ranks = within(1, CONTROL_MAX_RANKS);
+	j->step_min = u64();
+	j->step_max = u64();
+	j->loss = real_number();
+	j->mean_of = within(1, CONTROL_MAX_RANKS);
+	j->n_mean_metrics = fill_metrics(j->mean_metrics);
+	if (!with_ranks)
+		return;
+	j->n_ranks_sent = greatest ? CONTROL_MAX_RANKS : 2;
+	j->ranks = mem_alloc(j->n_ranks_sent, sizeof *j->ranks);
+	for (uint32_t i = 0; i < j->n_ranks_sent; i++)
+		fill_rank(&j->ranks[i], i);
+	j->spec = string(JOB_MAX_SPEC);
+}
+
+static void fill_member(struct control_member *m)
+{
+	m->id = id();
+	TEXT(m->name);
+	TEXT(m->address);
+	m->state = within(CONTROL_ALIVE, CONTROL_LEFT);
+	m->self = 1;
+	m->inbound = 1;
+	TEXT(m->flags);
+	m->rtt_us = u32();
+	m->seen_ms = u64();
+	TEXT(m->version);
+	TEXT(m->note);
+}
+
+static void fill_status(struct control_status *s)
+{
+	s->node = id();
+	TEXT(s->node_name);
+	TEXT(s->cluster);
+	TEXT(s->listen);
+	TEXT(s->version);
+	s->up_ms = u64();
+	s->alive = u32();
+	s->suspect = u32();
+	s->dead = u32();
+	s->jobs_running = u32();
+	s->jobs_waiting = u32();
+	s->loop_lag_us = u32();
+	s->resident_bytes = u64();
+	s->open = 1;
+	TEXT(s->state_dir);
+	TEXT(s->data_roots);
+}
+
+static void fill_error(struct error *e, enum status st)
+{
+	e->status = st;
+	TEXT(e->msg);
+	TEXT(e->hint);
+}
+
+void sample_request(struct control_request *m, enum control_request_type type, enum sample_size size)
+{
+	start(size);
+	memset(m, 0, sizeof *m);
+	m->type = type;
+	TEXT(m->job);
+	TEXT(m->source);
+	m->offset = u64();
+	m->take = CONTROL_TAKE_LOCAL;
+	if (type != CONTROL_SUBMIT)
+		return;
+	m->spec = string(JOB_MAX_SPEC);
+	m->spec_len = strlen(m->spec);
+}
+
+static void fill_chunk(struct control_response *m)
+{
+	m->chunk_len = greatest ? CONTROL_MAX_CHUNK : 100;
+	m->chunk = mem_alloc(m->chunk_len, 1);
+	fill_bytes(m->chunk, m->chunk_len);
+}
+
+void sample_response(struct control_response *m, enum control_request_type type, enum sample_size size)
+{
+	start(size);
+	memset(m, 0, sizeof *m);
+	m->type = type;
+	m->status = within(ST_NOMEM, ST_BUG);
+	fill_error(&m->error, m->status);
+	fill_error(&m->warning, ST_INVALID);
+	fill_status(&m->info);
+	m->total = u64();
+	m->ended = 1;
+	if (type == CONTROL_PEERS) {
+		m->n_members = greatest ? CONTROL_MAX_MEMBERS : 3;
+		m->members = mem_alloc(m->n_members, sizeof *m->members);
+		for (size_t i = 0; i < m->n_members; i++)
+			fill_member(&m->members[i]);
+	}
+	if (type == CONTROL_JOBS || type == CONTROL_JOB) {
+		m->n_jobs = type == CONTROL_JOB ? 1 : greatest ? CONTROL_MAX_JOBS : 3;
+		m->jobs = mem_alloc(m->n_jobs, sizeof *m->jobs);
+		for (size_t i = 0; i < m->n_jobs; i++)
+			fill_job(&m->jobs[i], type == CONTROL_JOB);
+	}
+	if (type == CONTROL_LOG || type == CONTROL_EXPORT)
+		fill_chunk(m);
+}
+
+static void fill_terms(struct job_terms *t)
+{
+	TEXT(t->name);
+	TEXT(t->algorithm);
+	TEXT(t->topology);
+	TEXT(t->plugin);
+	t->workers_min = within(1, JOB_MAX_RANKS);
+	t->workers_max = within(1, JOB_MAX_RANKS);
+	t->wait_ms = u64();
+	t->steps = u64();
+	t->seed = u64();
+	t->fail_on_loss = 1;
+	t->link_timeout_ms = u64();
+	t->step_timeout_ms = u64();
+}
+
+static struct job_ballot ballot(void)
+{
+	uint32_t attempt = u32();
+
+	return (struct job_ballot){attempt, id()};
+}
+
+static void fill_record(struct job_record *m)
+{
+	m->id = id();
+	m->submitter = id();
+	m->created_ms = u64();
+	TEXT(m->digest);
+	m->spec = string(JOB_MAX_SPEC);
+	fill_terms(&m->terms);
+	m->ballot = ballot();
+	m->n_ranks = greatest ? JOB_MAX_RANKS : 3;
+	m->ranks = mem_alloc(m->n_ranks, sizeof *m->ranks);
+	for (uint32_t i = 0; i < m->n_ranks; i++) {
+		m->ranks[i].version = u64();
+		fill_rank(&m->ranks[i].view, i);
+	}
+	m->started_ms = u64();
+	m->ended_ms = u64();
+	m->order = (struct job_order){.counter = u64(), .kind = JOB_ORDER_STOP};
+	m->order.node = id();
+	m->order.at_ms = u64();
+	m->collect.plan = within(1, JOB_MAX_RANKS);
+	m->collect.ranks = u64();
+	m->mean.of = within(1, JOB_MAX_RANKS);
+	m->mean.n_metrics = fill_metrics(m->mean.metrics);
+	m->verdict.failed = 1;
+	TEXT(m->verdict.why);
+	TEXT(m->verdict.hint);
+	TEXT(m->why);
+}
+
+void sample_record(struct job_record *m, enum sample_size size)
+{
+	start(size);
+	memset(m, 0, sizeof *m);
+	fill_record(m);
+}
+
+static void fill_hello(struct peer_hello *h)
+{
+	h->protocol_min = u32();
+	h->protocol_max = u32();
+	h->node = id();
+	h->incarnation = u64();
+	TEXT(h->name);
+	TEXT(h->cluster);
+	TEXT(h->address);
+	TEXT(h->version);
+}
+
+static void fill_members(struct peer_members *m)
+{
+	m->n_items = greatest ? PEER_MAX_MEMBERS : 3;
+	m->items = mem_alloc(m->n_items, sizeof *m->items);
+	for (size_t i = 0; i < m->n_items; i++) {
+		m->items[i].id = id();
+		m->items[i].incarnation = u64();
+		TEXT(m->items[i].name);
+		TEXT(m->items[i].address);
+		m->items[i].state = within(CONTROL_ALIVE, CONTROL_LEFT);
+	}
+}
+
+static void fill_link_offer(struct peer_link_offer *o)
+{
+	o->job = id();
+	o->ballot = ballot();
+	o->link = u64();
+	fill_bytes(o->secret, sizeof o->secret);
+	o->rank_from = within(1, JOB_MAX_RANKS - 1);
+	o->rank_to = within(1, JOB_MAX_RANKS - 1);
+	o->dial = PEER_ANSWERER_DIALS;
+}
+
+static void fill_link_hello(struct peer_link_hello *h)
+{
+	h->protocol_min = u32();
+	h->protocol_max = u32();
+	TEXT(h->cluster);
+	h->job = id();
+	h->link = u64();
+	h->rank_from = within(1, JOB_MAX_RANKS - 1);
+	fill_bytes(h->secret, sizeof h->secret);
+}
+
+static void fill_peer(struct peer_msg *m)
+{
+	switch (m->type) {
+	case PEER_HELLO:
+		fill_hello(&m->u.hello);
+		break;
+	case PEER_PING:
+	case PEER_PONG:
+		m->u.ping.seq = u64();
+		m->u.ping.sent_us = u64();
+		break;
+	case PEER_MEMBERS:
+		fill_members(&m->u.members);
+		break;
+	case PEER_BYE:
+		m->u.bye.status = within(ST_NOMEM, ST_BUG);
+		TEXT(m->u.bye.why);
+		break;
+	case PEER_JOB_RECORD:
+		fill_record(&m->u.record);
+		break;
+	case PEER_JOB_RANK:
+		m->u.job_rank.job = id();
+		m->u.job_rank.ballot = ballot();
+		m->u.job_rank.rank.version = u64();
+		fill_rank(&m->u.job_rank.rank.view, within(1, JOB_MAX_RANKS - 1));
+		break;
+	case PEER_JOB_OFFER:
+		m->u.job_offer.job = id();
+		m->u.job_offer.ballot = ballot();
+		break;
+	case PEER_JOB_ANSWER:
+		m->u.job_answer.job = id();
+		m->u.job_answer.ballot = ballot();
+		m->u.job_answer.accepted = 1;
+		TEXT(m->u.job_answer.why);
+		break;
+	case PEER_LINK_OFFER:
+		fill_link_offer(&m->u.link_offer);
+		break;
+	case PEER_LINK_ANSWER:
+		m->u.link_answer.job = id();
+		m->u.link_answer.link = u64();
+		m->u.link_answer.accepted = 1;
+		TEXT(m->u.link_answer.why);
+		break;
+	case PEER_LINK_HELLO:
+		fill_link_hello(&m->u.link_hello);
+		break;
+	case PEER_LINK_ACCEPT:
+		m->u.link_accept.link = u64();
+		break;
+	}
+}
+
+void sample_peer(struct peer_msg *m, enum peer_type type, enum sample_size size)
+{
+	start(size);
+	memset(m, 0, sizeof *m);
+	m->type = type;
+	fill_peer(m);
+}
+
+static void fill_delta(struct link_model_delta *d, uint32_t payload)
+{
+	d->round = u64();
+	d->segment = u32();
+	d->n = within(1, LINK_MAX_SEGMENT);
+	d->compressor = within(1, 255);
+	d->lossless = LINK_RAW;
+	d->encoded_len = payload;
+	d->ranks = within(1, JOB_MAX_RANKS);
+}
+
+void sample_link(struct link_msg *m, enum link_type type, uint32_t payload, enum sample_size size)
+{
+	start(size);
+	memset(m, 0, sizeof *m);
+	m->type = type;
+	switch (type) {
+	case LINK_UP:
+		m->u.up.rank = within(1, JOB_MAX_RANKS - 1);
+		m->u.up.next_round = u64();
+		m->u.up.n_params = u64();
+		m->u.up.segment = within(1, LINK_MAX_SEGMENT);
+		break;
+	case LINK_ROUND_BEGIN:
+		m->u.begin.round = u64();
+		m->u.begin.step = u64();
+		m->u.begin.degree = within(1, JOB_MAX_RANKS - 1);
+		m->u.begin.cut = LINK_CUT_STOP;
+		m->u.begin.cut_round = u64();
+		break;
+	case LINK_MODEL_DELTA:
+	case LINK_MODEL_SUM:
+	case LINK_MODEL_MEAN:
+		fill_delta(&m->u.delta, payload);
+		break;
+	case LINK_ALIVE:
+		m->u.alive.round = u64();
+		m->u.alive.waiting_for = greatest ? (int32_t)JOB_MAX_RANKS - 1 : -1;
+		m->u.alive.paused = 1;
+		break;
+	case LINK_BYE:
+		TEXT(m->u.bye.why);
+		break;
+	}
+}
+
+static void fill_setup(struct worker_setup *s)
+{
+	s->job = id();
+	TEXT(s->job_name);
+	s->n_ranks = JOB_MAX_RANKS;
+	s->rank = within(1, JOB_MAX_RANKS - 1);
+	s->neighbours = u64();
+	s->spec = string(JOB_MAX_SPEC);
+	s->names = string(JOB_MAX_RANKS * (size_t)64);
+	TEXT(s->plugin_path);
+	TEXT(s->data_roots);
+	TEXT(s->job_dir);
+}
+
+static void fill_worker(struct worker_msg *m)
+{
+	switch (m->type) {
+	case WORKER_SETUP:
+		fill_setup(&m->u.setup);
+		break;
+	case WORKER_LINK_HANDOVER:
+		m->u.handover.link = u64();
+		m->u.handover.rank = within(1, JOB_MAX_RANKS - 1);
+		m->u.handover.accepted = 1;
+		break;
+	case WORKER_RANK_GONE:
+		m->u.gone.rank = within(1, JOB_MAX_RANKS - 1);
+		TEXT(m->u.gone.why);
+		break;
+	case WORKER_ORDER:
+		m->u.order.kind = JOB_ORDER_STOP;
+		break;
+	case WORKER_COLLECT:
+		m->u.collect.plan = within(1, JOB_MAX_RANKS);
+		m->u.collect.ranks = u64();
+		break;
+	case WORKER_READY:
+	case WORKER_PROGRESS:
+		m->u.progress.state = within(CONTROL_RANK_INVITED, CONTROL_RANK_STOPPED);
+		fill_progress(&m->u.progress.view);
+		m->u.progress.steps_total = u64();
+		break;
+	case WORKER_LOG:
+		m->u.log.level = (uint8_t)within(1, 2);
+		TEXT(m->u.log.text);
+		break;
+	case WORKER_LINK_STATE:
+		m->u.link_state.link = u64();
+		m->u.link_state.rank = within(1, JOB_MAX_RANKS - 1);
+		m->u.link_state.up = 1;
+		TEXT(m->u.link_state.why);
+		break;
+	case WORKER_MEAN:
+		m->u.mean.of = within(1, JOB_MAX_RANKS);
+		m->u.mean.n_metrics = fill_metrics(m->u.mean.metrics);
+		break;
+	case WORKER_FAILED:
+		m->u.failed.status = within(ST_NOMEM, ST_BUG);
+		TEXT(m->u.failed.why);
+		TEXT(m->u.failed.hint);
+		break;
+	case WORKER_QUIT:
+	case WORKER_DONE:
+		break;
+	}
+}
+
+void sample_worker(struct worker_msg *m, enum worker_type type, enum sample_size size)
+{
+	start(size);
+	memset(m, 0, sizeof *m);
+	m->type = type;
+	fill_worker(m);
+}

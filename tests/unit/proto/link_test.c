@@ -1,0 +1,182 @@
+/* Messages of links: members, payloads that are never copied, refusals. codecs_test.c has the rest. */
+#include "proto/link.h"
+
+#include "tests/lib/codec_check.h"
+#include "tests/lib/proto_samples.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static int is_model(uint8_t t)
+{
+	return t == LINK_MODEL_DELTA || t == LINK_MODEL_SUM || t == LINK_MODEL_MEAN;
+}
+
+/* In a block of its own, so that a sanitizer sees its end. */
+static struct frame read_frame(const uint8_t *bytes, size_t len, struct frame_parser **p)
+{
+	struct frame f = {0};
+
+	cr_assert(codec_read_frame(bytes, len, &f, p));
+	return f;
+}
+
+Test(link, every_member_of_every_message_arrives)
+{
+	for (int size = SAMPLE_DISTINCT; size <= SAMPLE_GREATEST; size++) {
+		for (const uint8_t *t = sample_link_types; *t != 0; t++) {
+			struct link_msg m, out;
+			struct buf b = {0};
+			struct blob *blob = blob_create(100);
+			struct frame_parser *p;
+			struct frame f;
+
+			sample_link(&m, *t, 100, size);
+			blob->payload_len = 100;
+			if (is_model(*t)) {
+				cr_assert_eq(link_seal(blob, &m, NULL), ST_OK);
+				f = read_frame(blob->bytes, (size_t)blob->head_len + blob->payload_len, &p);
+			} else {
+				cr_assert_eq(link_encode(&b, &m, NULL), ST_OK);
+				f = read_frame(b.data, b.len, &p);
+			}
+			cr_assert_eq(link_decode(&out, &f, NULL), ST_OK);
+			cr_assert_eq(memcmp(&m, &out, sizeof m), 0, "%s", link_type_text(*t));
+			frame_parser_destroy(p);
+			blob_unref(blob);
+			buf_fini(&b);
+		}
+	}
+}
+
+Test(link, the_payload_is_the_one_that_was_sealed)
+{
+	struct link_msg m, out;
+	struct blob *blob = blob_create(5000);
+	struct frame_parser *p;
+	struct frame f;
+
+	sample_link(&m, LINK_MODEL_DELTA, 5000, SAMPLE_GREATEST);
+	for (uint32_t i = 0; i < 5000; i++)
+		blob->payload[i] = (uint8_t)(i * 13);
+	blob->payload_len = 5000;
+	cr_assert_eq(link_seal(blob, &m, NULL), ST_OK);
+	f = read_frame(blob->bytes, (size_t)blob->head_len + blob->payload_len, &p);
+	cr_assert_eq(link_decode(&out, &f, NULL), ST_OK);
+	cr_assert_eq(f.payload_len, 5000);
+	cr_assert_eq(memcmp(f.payload, blob->payload, 5000), 0);
+	frame_parser_destroy(p);
+	blob_unref(blob);
+}
+
+Test(link, a_payload_must_fit_what_the_head_says)
+{
+	static const struct {
+		enum link_lossless lossless;
+		uint32_t payload;
+		enum status want;
+	} rows[] = {
+			{LINK_RAW, 100, ST_OK}, {LINK_RAW, 99, ST_PROTO}, {LINK_RAW, 101, ST_PROTO},
+			{LINK_PLANES_ZSTD, 99, ST_OK}, {LINK_PLANES_ZSTD, 1, ST_OK},
+			{LINK_PLANES_ZSTD, 100, ST_PROTO},
+	};
+
+	for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+		struct link_msg m, out;
+		struct blob *blob = blob_create(200);
+		struct frame_parser *p;
+		struct frame f;
+
+		sample_link(&m, LINK_MODEL_SUM, 100, SAMPLE_DISTINCT);
+		m.u.delta.lossless = rows[k].lossless;
+		blob->payload_len = rows[k].payload;
+		cr_assert_eq(link_seal(blob, &m, NULL), ST_OK);
+		f = read_frame(blob->bytes, (size_t)blob->head_len + blob->payload_len, &p);
+		cr_assert_eq(link_decode(&out, &f, NULL), rows[k].want, "row %zu", k);
+		frame_parser_destroy(p);
+		blob_unref(blob);
+	}
+}
+
+Test(link, a_message_goes_by_the_function_for_its_kind_only)
+{
+	struct buf b = {0};
+	struct blob *blob = blob_create(10);
+
+	for (const uint8_t *t = sample_link_types; *t != 0; t++) {
+		struct link_msg m;
+
+		sample_link(&m, *t, 10, SAMPLE_DISTINCT);
+		blob->payload_len = 10;
+		cr_assert_eq(link_encode(&b, &m, NULL), is_model(*t) ? ST_INVALID : ST_OK);
+		cr_assert_eq(link_seal(blob, &m, NULL), is_model(*t) ? ST_OK : ST_INVALID);
+		blob->payload_len = 0;
+		cr_assert_eq(link_seal(blob, &m, NULL), ST_INVALID);
+		cr_assert_str_neq(link_type_text(*t), "?");
+	}
+	blob_unref(blob);
+	buf_fini(&b);
+}
+
+static const struct {
+	uint8_t type;
+	const char *head;
+	size_t len;
+	const char *word;
+} bad[] = {
+#define HEAD(text) text, sizeof(text) - 1
+		{0, HEAD(""), "no message of a link"},
+		{1, HEAD(""), "no message of a link"},
+		{39, HEAD(""), "no message of a link"},
+		{LINK_UP, HEAD("\x08\x40\x18\x01\x20\x01"), "rank: 64, allowed 0 to 63"},
+		{LINK_UP, HEAD("\x08\x01\x20\x01"), "n_params: 0"},
+		{LINK_UP, HEAD("\x18\x01"), "segment: 0, allowed 1 to 262144"},
+		{LINK_UP, HEAD("\x18\x01\x20\x81\x80\x10"), "segment: 262145"},
+		{LINK_ROUND_BEGIN, HEAD("\x18\x40"), "degree: 64"},
+		{LINK_ROUND_BEGIN, HEAD("\x20\x02"), "cut: 2, allowed 0 to 1"},
+		{LINK_ALIVE, HEAD("\x10\x03"), "waiting_for: -2"},
+		{LINK_ALIVE, HEAD("\x10\x80\x01"), "waiting_for: 64"},
+		{LINK_BYE, HEAD("\x0a\x01\x07"), "is not text"},
+		{LINK_MODEL_DELTA, HEAD("\x18\x01\x30\x01"), "payload is missing"},
+};
+
+Test(link, bad_messages_are_refused_with_a_reason)
+{
+	for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
+		struct frame f = {.type = bad[k].type, .head = (const uint8_t *)bad[k].head,
+				.head_len = (uint32_t)bad[k].len};
+		struct link_msg m;
+		struct error err = {0};
+
+		cr_assert_eq(link_decode(&m, &f, &err), ST_PROTO, "row %zu", k);
+		cr_assert(strstr(err.msg, bad[k].word), "row %zu: %s", k, err.msg);
+	}
+}
+
+/* Model heads of a frame with a payload of 4 bytes. */
+static const struct {
+	const char *head;
+	size_t len;
+	const char *word;
+} bad_models[] = {
+		{HEAD("\x30\x04"), "n: 0, allowed 1 to 262144"},
+		{HEAD("\x18\x01"), "encoded_len: 0"},
+		{HEAD("\x18\x01\x30\x81\x80\x40"), "encoded_len: 1048577"},
+		{HEAD("\x18\x01\x28\x02\x30\x04"), "lossless: 2"},
+		{HEAD("\x18\x01\x20\x80\x02\x30\x04"), "compressor: 256"},
+		{HEAD("\x18\x01\x30\x04\x38\x41"), "ranks: 65"},
+		{HEAD("\x18\x01\x30\x05"), "4 payload bytes for 5 encoded ones"},
+};
+
+Test(link, bad_model_frames_are_refused_before_their_payload_is_read)
+{
+	for (size_t k = 0; k < sizeof bad_models / sizeof bad_models[0]; k++) {
+		struct frame f = {.type = LINK_MODEL_DELTA, .head = (const uint8_t *)bad_models[k].head,
+				.head_len = (uint32_t)bad_models[k].len, .has_payload = 1, .payload_len = 4};
+		struct link_msg m;
+		struct error err = {0};
+
+		cr_assert_eq(link_decode(&m, &f, &err), ST_PROTO, "row %zu", k);
+		cr_assert(strstr(err.msg, bad_models[k].word), "row %zu: %s", k, err.msg);
+	}
+}
