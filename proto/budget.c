@@ -3,10 +3,8 @@
 
 #include "libcore/base/mem.h"
 
-#include <stdalign.h>
-
 struct budget_block {
-	alignas(max_align_t) struct budget_block *next;
+	_Alignas(max_align_t) struct budget_block *next;
 	struct budget_block *prev;
 	size_t size;
 };
