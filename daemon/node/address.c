@@ -1,0 +1,122 @@
+/* Where members can be reached. See address.h. */
+#include "daemon/node/address.h"
+
+#include "daemon/node/text.h"
+
+#include <string.h>
+
+#define BACKOFF_FIRST_MS 200U
+#define BACKOFF_MOST_MS 10000U
+
+struct address *address_find(struct addresses *as, const char *text)
+{
+	for (uint32_t i = 0; i < as->n; i++)
+		if (strcmp(as->list[i].text, text) == 0)
+			return &as->list[i];
+	return NULL;
+}
+
+/* A place for one more: at the end, or of one that nobody owns and nobody configured. */
+static struct address *place(struct addresses *as)
+{
+	if (as->n < ADDRESSES_MAX)
+		return &as->list[as->n++];
+	for (uint32_t i = 0; i < as->n; i++) {
+		struct address *a = &as->list[i];
+
+		if (id_is_zero(&a->owner) && (a->sources & ADDRESS_SEED) == 0 && !a->dialling)
+			return a;
+	}
+	return NULL;
+}
+
+struct address *address_add(struct addresses *as, const char *text, enum address_source source, const struct id *owner)
+{
+	struct address *a;
+
+	if (text[0] == '\0')
+		return NULL;
+	a = address_find(as, text);
+	if (a == NULL) {
+		a = place(as);
+		if (a == NULL)
+			return NULL;
+		memset(a, 0, sizeof *a);
+		text_put(a->text, sizeof a->text, "%s", text);
+		if (owner != NULL)
+			a->owner = *owner;
+	} else if (owner != NULL && !id_equal(&a->owner, owner)) {
+		memset(&a->owner, 0, sizeof a->owner); /* two claim it: whoever answers there has it */
+	}
+	a->sources |= (uint8_t)source;
+	return a;
+}
+
+static int is_listed(const char *text, const char (*texts)[64], size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(texts[i], text) == 0)
+			return 1;
+	return 0;
+}
+
+void address_set_seeds(struct addresses *as, const char (*texts)[64], size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		(void)address_add(as, texts[i], ADDRESS_SEED, NULL);
+	for (uint32_t i = 0; i < as->n;) {
+		struct address *a = &as->list[i];
+
+		if ((a->sources & ADDRESS_SEED) != 0 && !is_listed(a->text, texts, n))
+			a->sources &= (uint8_t)~ADDRESS_SEED;
+		if (a->sources == 0 && !a->dialling && !a->self && id_is_zero(&a->owner))
+			*a = as->list[--as->n];
+		else
+			i++;
+	}
+}
+
+void address_failed(struct address *a, struct step *st, const char *why)
+{
+	a->dialling = 0;
+	a->due_ms = st->now_ms + step_backoff(st, BACKOFF_FIRST_MS, BACKOFF_MOST_MS, a->tries);
+	if (a->tries++ == 0 || strcmp(a->note, why) != 0)
+		step_log(st, NODE_LOG_INFO, "cannot connect", "address=%s why=\"%s\"", a->text, why);
+	text_put(a->note, sizeof a->note, "%s", why);
+}
+
+void address_worked(struct address *a, struct step *st, const struct id *owner)
+{
+	a->dialling = 0;
+	a->tries = 0;
+	a->note[0] = '\0';
+	a->owner = *owner;
+	a->good_ms = st->now_ms + 1;
+}
+
+void address_retry(struct addresses *as, struct step *st, const struct id *owner)
+{
+	for (uint32_t i = 0; i < as->n; i++) {
+		struct address *a = &as->list[i];
+
+		if (!id_equal(&a->owner, owner))
+			continue;
+		a->tries = 0;
+		a->due_ms = st->now_ms + step_backoff(st, BACKOFF_FIRST_MS, BACKOFF_MOST_MS, 0);
+	}
+}
+
+const char *address_best(const struct addresses *as, const struct id *owner)
+{
+	const struct address *best = NULL;
+
+	for (uint32_t i = 0; i < as->n; i++) {
+		const struct address *a = &as->list[i];
+
+		if (a->self || !id_equal(&a->owner, owner))
+			continue;
+		if (best == NULL || a->good_ms > best->good_ms || (a->good_ms == best->good_ms && a->tries < best->tries))
+			best = a;
+	}
+	return best != NULL ? best->text : "";
+}

@@ -1,0 +1,47 @@
+/* Where members can be reached: a table of addresses with their next attempt. Pure data.
+ *
+ * Every address is dialled again and again, for ever: after 0.2 s, then twice as long each time up to
+ * 10 s, with jitter; unless its owner has a session, or it turned out to be this node itself. */
+#ifndef DAEMON_NODE_ADDRESS_H
+#define DAEMON_NODE_ADDRESS_H
+
+#include "daemon/node/step.h"
+
+#define ADDRESSES_MAX 256U
+
+enum address_source { ADDRESS_SEED = 1, ADDRESS_TOLD = 2, ADDRESS_REMEMBERED = 4, ADDRESS_INBOUND = 8 };
+
+struct address {
+	char text[64];
+	struct id owner;  /* who answered there, or is said to; zero: not known */
+	uint8_t sources;  /* enum address_source */
+	uint8_t self;
+	uint8_t dialling;
+	uint32_t tries;   /* failed in a row */
+	uint64_t due_ms;
+	uint64_t good_ms; /* the last session that was dialled here; 0: none */
+	char note[120];   /* why the last attempt failed */
+};
+
+struct addresses {
+	struct address list[ADDRESSES_MAX];
+	uint32_t n;
+};
+
+struct address *address_find(struct addresses *as, const char *text);
+
+/* Add an address, or another source to it. owner may be NULL: not known. NULL: the table is full (of
+ * seeds and of members' addresses). */
+struct address *address_add(struct addresses *as, const char *text, enum address_source source, const struct id *owner);
+
+/* The seeds are these now: others that are nothing but seeds go. */
+void address_set_seeds(struct addresses *as, const char (*texts)[64], size_t n);
+
+void address_failed(struct address *a, struct step *st, const char *why);
+void address_worked(struct address *a, struct step *st, const struct id *owner);
+void address_retry(struct addresses *as, struct step *st, const struct id *owner); /* its session was lost */
+
+/* The owner's address that answered last, or was tried least in vain; "" when there is none. */
+const char *address_best(const struct addresses *as, const struct id *owner);
+
+#endif

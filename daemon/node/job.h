@@ -1,0 +1,116 @@
+/* The jobs that this node knows: records, and this node's three parts in each of them. Pure.
+ *
+ *   job.c      the table; records come, merge, go to disk and to the others
+ *   propose.c  the proposer: asks candidates, fixes the roster, gives up after workers.wait; takes over
+ *              a start whose proposer died. Also the candidate's answer.
+ *   run.c      the worker of this node's own rank, from its start to its end
+ *
+ * Everything is decided by level, not by edge: after each event job_consider() looks at the record and
+ * does what is missing. What was lost on its way is so done again: records are also told to one member
+ * in turn every second, as long as a job is not over.
+ *
+ * STORE, send and note happen once per step, in the flush at its end. */
+#ifndef DAEMON_NODE_JOB_H
+#define DAEMON_NODE_JOB_H
+
+#include "daemon/node/merge.h"
+#include "daemon/node/phase.h"
+#include "daemon/node/step.h"
+
+#define JOBS_MAX CONTROL_MAX_JOBS
+#define CANDIDATES_MAX 64U
+
+enum answer { ANSWER_NONE, ANSWER_YES, ANSWER_NO };
+
+struct candidate {
+	struct id id;
+	char name[64];
+	uint64_t incarnation;
+	enum answer answer;
+	uint64_t ask_ms; /* when to ask again */
+	char why[200];
+};
+
+struct proposal { /* while this node is the proposer and no roster stands */
+	struct candidate list[CANDIDATES_MAX];
+	uint32_t n;
+	uint64_t since_ms;
+	uint64_t min_since_ms; /* when workers.min was reached; 0: not now */
+	uint64_t said_ms;      /* when `why` was told last */
+	uint8_t unfit;         /* enough have accepted, but the topology allows no such number */
+};
+
+enum job_worker_state { JOB_WORKER_NONE, JOB_WORKER_LOADING, JOB_WORKER_READY, JOB_WORKER_ENDING, JOB_WORKER_KILLED };
+
+struct job_worker {
+	enum job_worker_state state;
+	struct job_ballot ballot;
+	uint32_t rank;
+	uint64_t neighbours;   /* bit r */
+	uint64_t started_ms, heard_ms;
+	uint64_t end_by_ms;    /* it is killed then; 0: no such time */
+	enum control_rank_state end_state; /* for the rank, should the worker end without a word */
+	char end_why[200];
+	uint8_t order_told;
+	uint32_t collect_told; /* the plan */
+	uint64_t gone_told;    /* bit r */
+};
+
+struct job {
+	struct job_record rec;
+	struct phase phase;       /* as derived last */
+	struct proposal *proposal; /* NULL: not the proposer */
+	struct job_ballot asked;  /* the candidate's part: the offer that is being checked */
+	uint8_t checking;
+	struct job_ballot accepted;
+	struct job_worker worker;
+	uint64_t steps_total;     /* as the worker counted it; 0: not known here */
+	uint64_t known_ms;        /* since when this node knows it */
+	uint64_t over_ms;         /* when it was seen to be over; 0: it is not */
+	uint64_t gossip_ms;       /* when to tell the next member */
+	uint32_t gossip_turn;
+	uint64_t news_ms;         /* when progress was sent last */
+	uint8_t touched;          /* to be considered in this step */
+	uint8_t store, tell, news, progress; /* to do in the flush; progress: when its time has come */
+};
+
+struct jobs {
+	struct job *list[JOBS_MAX];
+	uint32_t n;
+};
+
+/* Reading. NULL: unknown. */
+const struct job *jobs_find(const struct jobs *js, const struct id *id);
+int job_own_rank(const struct job *j, const struct id *self); /* -1: none */
+uint64_t job_gone_mask(const struct job *j, const struct members *ms);
+
+/* Does this node's worker take part in the present roster, ready for links? */
+int job_worker_is_live(const struct job *j);
+
+/* Events. What a record holds is taken; the struct is left empty. */
+void job_on_submit(struct jobs *js, struct step *st, struct job_record *r);
+void job_on_loaded(struct jobs *js, struct step *st, struct job_record *r);
+void job_on_stop(struct jobs *js, struct step *st, const struct id *job);
+void job_on_checked(struct jobs *js, struct step *st, const struct id *job, int ok, const char *why);
+void job_on_worker_msg(struct jobs *js, struct step *st, const struct id *job, const struct worker_msg *msg);
+void job_on_worker_exit(struct jobs *js, struct step *st, const struct id *job, int status, int signal);
+void job_on_note(struct jobs *js, struct step *st, const struct note *note);
+void job_on_tick(struct jobs *js, struct step *st);
+void job_on_leave(struct jobs *js, struct step *st);
+void job_flush(struct jobs *js, struct step *st); /* consider, store, tell: at a step's end */
+uint64_t job_wake_ms(const struct jobs *js);
+void job_fini(struct jobs *js);
+
+/* Between job.c, propose.c and run.c. */
+void job_set_own(struct job *j, struct step *st, enum control_rank_state state, const char *why);
+void propose_consider(struct job *j, struct step *st);
+void propose_on_offer(struct job *j, struct step *st, const struct id *from, const struct job_ballot *ballot);
+void propose_on_answer(struct job *j, struct step *st, const struct id *from, const struct peer_job_answer *a);
+void propose_on_checked(struct job *j, struct step *st, int ok, const char *why);
+uint64_t propose_wake_ms(const struct job *j);
+void run_consider(struct job *j, struct step *st);
+void run_on_msg(struct job *j, struct step *st, const struct worker_msg *msg);
+void run_on_exit(struct job *j, struct step *st, int status, int signal);
+uint64_t run_wake_ms(const struct job *j);
+
+#endif

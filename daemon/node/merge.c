@@ -1,0 +1,156 @@
+/* Two copies of a job's record become one. See merge.h. */
+#include "daemon/node/merge.h"
+
+#include "libcore/base/mem.h"
+
+#include <string.h>
+
+enum status merge_copy(struct job_record *out, const struct job_record *from)
+{
+	*out = *from;
+	out->spec = mem_strdup(from->spec != NULL ? from->spec : "");
+	out->ranks = mem_alloc(from->n_ranks, sizeof *out->ranks);
+	if (out->spec == NULL || out->ranks == NULL) {
+		mem_free(out->spec);
+		mem_free(out->ranks);
+		memset(out, 0, sizeof *out);
+		return ST_NOMEM;
+	}
+	if (from->n_ranks > 0)
+		memcpy(out->ranks, from->ranks, from->n_ranks * sizeof *out->ranks);
+	return ST_OK;
+}
+
+/* The roster of a ballot appears once, and only grows news after that. */
+static enum status take_roster(struct job_record *into, const struct job_record *from)
+{
+	struct job_rank *ranks = mem_alloc(from->n_ranks, sizeof *ranks);
+
+	if (ranks == NULL)
+		return ST_NOMEM;
+	if (from->n_ranks > 0)
+		memcpy(ranks, from->ranks, from->n_ranks * sizeof *ranks);
+	mem_free(into->ranks);
+	into->ranks = ranks;
+	into->n_ranks = from->n_ranks;
+	into->started_ms = from->started_ms;
+	if (job_ballot_cmp(&from->ballot, &into->ballot) != 0)
+		memcpy(into->why, from->why, sizeof into->why);
+	into->ballot = from->ballot;
+	return ST_OK;
+}
+
+static int rank_cmp(const struct job_rank *a, const struct job_rank *b)
+{
+	if (a->version != b->version)
+		return a->version < b->version ? -1 : 1;
+	return memcmp(&a->view, &b->view, sizeof a->view); /* the same writer: equal, but for bugs */
+}
+
+enum merge_change merge_rank(struct job_record *into, const struct job_ballot *ballot, const struct job_rank *rank)
+{
+	uint32_t r = rank->view.rank;
+	enum control_rank_state before;
+
+	if (job_ballot_cmp(&into->ballot, ballot) != 0 || r >= into->n_ranks ||
+			!id_equal(&into->ranks[r].view.node, &rank->view.node) || rank_cmp(rank, &into->ranks[r]) <= 0)
+		return MERGE_NOTHING;
+	before = into->ranks[r].view.state;
+	into->ranks[r] = *rank;
+	return before != rank->view.state ? MERGE_STATE : MERGE_PROGRESS;
+}
+
+static enum merge_change merge_ranks(struct job_record *into, const struct job_record *from)
+{
+	enum merge_change change = MERGE_NOTHING;
+
+	for (uint32_t i = 0; i < from->n_ranks; i++) {
+		enum merge_change c = merge_rank(into, &from->ballot, &from->ranks[i]);
+
+		change = c > change ? c : change;
+	}
+	return change;
+}
+
+static int order_cmp(const struct job_order *a, const struct job_order *b)
+{
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	if (a->counter != b->counter)
+		return a->counter < b->counter ? -1 : 1;
+	if (a->at_ms != b->at_ms)
+		return a->at_ms < b->at_ms ? -1 : 1;
+	return id_cmp(&a->node, &b->node);
+}
+
+static int collect_cmp(const struct job_collect *a, const struct job_collect *b)
+{
+	if (a->plan != b->plan)
+		return a->plan < b->plan ? -1 : 1;
+	return a->ranks < b->ranks ? -1 : a->ranks > b->ranks;
+}
+
+static int mean_cmp(const struct job_mean *a, const struct job_mean *b)
+{
+	if (a->of != b->of)
+		return a->of < b->of ? -1 : 1;
+	if (a->n_metrics != b->n_metrics)
+		return a->n_metrics < b->n_metrics ? -1 : 1;
+	return memcmp(a->metrics, b->metrics, sizeof a->metrics);
+}
+
+static int verdict_cmp(const struct job_verdict *a, const struct job_verdict *b)
+{
+	int c;
+
+	if (a->failed != b->failed)
+		return a->failed < b->failed ? -1 : 1;
+	c = strcmp(a->why, b->why);
+	return c != 0 ? c : strcmp(a->hint, b->hint);
+}
+
+/* The fields that are merged as a whole: the greater wins. */
+static enum merge_change merge_rest(struct job_record *into, const struct job_record *from)
+{
+	enum merge_change change = MERGE_NOTHING;
+
+	if (order_cmp(&from->order, &into->order) > 0) {
+		into->order = from->order;
+		change = MERGE_STATE;
+	}
+	if (collect_cmp(&from->collect, &into->collect) > 0) {
+		into->collect = from->collect;
+		change = MERGE_STATE;
+	}
+	if (mean_cmp(&from->mean, &into->mean) > 0) {
+		into->mean = from->mean;
+		change = MERGE_STATE;
+	}
+	if (verdict_cmp(&from->verdict, &into->verdict) > 0) {
+		into->verdict = from->verdict;
+		change = MERGE_STATE;
+	}
+	if (from->ended_ms != 0 && (into->ended_ms == 0 || from->ended_ms < into->ended_ms)) {
+		into->ended_ms = from->ended_ms;
+		change = MERGE_STATE;
+	}
+	return change;
+}
+
+enum status merge_record(struct job_record *into, const struct job_record *from, enum merge_change *change)
+{
+	int ballots = job_ballot_cmp(&from->ballot, &into->ballot);
+	enum merge_change c;
+
+	*change = MERGE_NOTHING;
+	if (ballots > 0 || (ballots == 0 && into->n_ranks == 0 && from->n_ranks > 0)) {
+		if (take_roster(into, from) != ST_OK)
+			return ST_NOMEM;
+		*change = MERGE_STATE;
+	} else if (ballots == 0) {
+		*change = merge_ranks(into, from);
+	}
+	c = merge_rest(into, from);
+	*change = c > *change ? c : *change;
+	return ST_OK;
+}

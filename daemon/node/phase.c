@@ -1,0 +1,165 @@
+/* What a job's record means. See phase.h. The rules stand in phase_derive, first match wins. */
+#include "daemon/node/phase.h"
+
+#include "daemon/node/text.h"
+
+#include <string.h>
+
+#define BIT(r) (UINT64_C(1) << (r))
+
+int phase_is_final(enum control_phase p)
+{
+	return p == CONTROL_DONE || p == CONTROL_FAILED || p == CONTROL_STOPPED;
+}
+
+int phase_rank_is_final(enum control_rank_state s)
+{
+	return s == CONTROL_RANK_DONE || s == CONTROL_RANK_FAILED || s == CONTROL_RANK_LOST || s == CONTROL_RANK_STOPPED;
+}
+
+struct census { /* ranks by state; a rank of a dead node counts as lost */
+	uint64_t in[CONTROL_RANK_STOPPED + 1];
+	uint64_t all;
+};
+
+static void count(struct census *c, const struct job_record *r, uint64_t gone)
+{
+	memset(c, 0, sizeof *c);
+	for (uint32_t i = 0; i < r->n_ranks; i++) {
+		enum control_rank_state s = r->ranks[i].view.state;
+
+		if ((gone & BIT(i)) != 0 && !phase_rank_is_final(s))
+			s = CONTROL_RANK_LOST;
+		c->in[s] |= BIT(i);
+		c->all |= BIT(i);
+	}
+}
+
+static uint32_t bits(uint64_t mask)
+{
+	return (uint32_t)__builtin_popcountll(mask);
+}
+
+static uint32_t first(uint64_t mask)
+{
+	return (uint32_t)__builtin_ctzll(mask);
+}
+
+/* "rank 2 (node-c): killed by signal 9" */
+static void say_rank(char *dst, size_t size, const struct job_record *r, uint32_t rank)
+{
+	const struct control_rank *v = &r->ranks[rank].view;
+	int known = phase_rank_is_final(v->state) && v->why[0] != '\0';
+
+	text_add(dst, size, "rank %u (%s): %s", rank, v->node_name, known ? v->why : "its node cannot be reached");
+}
+
+/* "node-b, node-c" */
+static void say_names(char *dst, size_t size, const struct job_record *r, uint64_t mask)
+{
+	int n = 0;
+
+	for (uint32_t i = 0; i < r->n_ranks; i++)
+		if ((mask & BIT(i)) != 0)
+			text_add(dst, size, "%s%s", n++ > 0 ? ", " : "", r->ranks[i].view.node_name);
+}
+
+static void without_roster(struct phase *out, const struct job_record *r)
+{
+	if (r->order.kind == JOB_ORDER_STOP) {
+		out->phase = CONTROL_STOPPED;
+		text_put(out->why, sizeof out->why, "stopped before it started");
+		return;
+	}
+	out->phase = CONTROL_WAITING;
+	text_put(out->why, sizeof out->why, "%s", r->why[0] != '\0' ? r->why : "nobody has proposed who shall run it yet");
+}
+
+static void failed_rank(struct phase *out, const struct job_record *r, const struct census *c)
+{
+	out->phase = CONTROL_FAILED;
+	say_rank(out->why, sizeof out->why, r, first(c->in[CONTROL_RANK_FAILED]));
+	text_put(out->hint, sizeof out->hint, "see the job's log on that node: dadamctl logs %s", r->terms.name);
+}
+
+static void lost_rank(struct phase *out, const struct job_record *r, const struct census *c)
+{
+	out->phase = CONTROL_FAILED;
+	out->by_loss = 1;
+	text_put(out->why, sizeof out->why, "lost ");
+	say_rank(out->why, sizeof out->why, r, first(c->in[CONTROL_RANK_LOST]));
+	text_put(out->hint, sizeof out->hint, "on_peer_loss is fail: submit the job again, or set on_peer_loss: continue");
+}
+
+static void all_lost(struct phase *out, const struct job_record *r, const struct census *c)
+{
+	out->phase = CONTROL_FAILED;
+	text_put(out->why, sizeof out->why, "all %u ranks were lost; ", r->n_ranks);
+	say_rank(out->why, sizeof out->why, r, first(c->in[CONTROL_RANK_LOST]));
+	text_put(out->hint, sizeof out->hint, "bring the nodes back and submit the job again");
+}
+
+static void ended(struct phase *out, const struct job_record *r, const struct census *c)
+{
+	uint64_t lost = c->in[CONTROL_RANK_LOST];
+
+	out->phase = r->order.kind == JOB_ORDER_STOP && c->in[CONTROL_RANK_STOPPED] != 0 ? CONTROL_STOPPED : CONTROL_DONE;
+	if (out->phase == CONTROL_STOPPED)
+		text_put(out->why, sizeof out->why, "stopped by order%s", lost != 0 ? "; " : "");
+	if (lost == 0)
+		return;
+	text_add(out->why, sizeof out->why, "%u of %u ranks finished; ", bits(out->left), r->n_ranks);
+	say_rank(out->why, sizeof out->why, r, first(lost));
+}
+
+static void waits_for(struct phase *out, const struct job_record *r, enum control_phase phase, const char *what, uint64_t mask)
+{
+	out->phase = phase;
+	text_put(out->why, sizeof out->why, "%s", what);
+	say_names(out->why, sizeof out->why, r, mask);
+}
+
+static void on_the_way(struct phase *out, const struct job_record *r, const struct census *c)
+{
+	uint64_t over = c->in[CONTROL_RANK_DONE] | c->in[CONTROL_RANK_STOPPED];
+	uint64_t loading = c->in[CONTROL_RANK_INVITED] | c->in[CONTROL_RANK_STARTING];
+
+	if (r->order.kind == JOB_ORDER_STOP)
+		waits_for(out, r, CONTROL_STOPPING, "waits for ", out->left & ~over);
+	else if ((out->left & ~over & ~out->trained) == 0)
+		waits_for(out, r, CONTROL_FINISHING, "the mean of the models is being computed; waits for ", out->trained);
+	else if (loading != 0)
+		waits_for(out, r, CONTROL_STARTING, "plugin and data are being loaded on ", loading);
+	else if (c->in[CONTROL_RANK_READY] != 0)
+		waits_for(out, r, CONTROL_STARTING, "links are being made by ", c->in[CONTROL_RANK_READY]);
+	else
+		out->phase = CONTROL_RUNNING;
+}
+
+void phase_derive(struct phase *out, const struct job_record *r, uint64_t gone)
+{
+	struct census c;
+
+	memset(out, 0, sizeof *out);
+	count(&c, r, gone);
+	out->lost = c.in[CONTROL_RANK_LOST];
+	out->left = c.all & ~out->lost;
+	out->trained = c.in[CONTROL_RANK_TRAINED];
+	if (r->verdict.failed) {
+		out->phase = CONTROL_FAILED;
+		text_put(out->why, sizeof out->why, "%s", r->verdict.why);
+		text_put(out->hint, sizeof out->hint, "%s", r->verdict.hint);
+	} else if (r->n_ranks == 0) {
+		without_roster(out, r);
+	} else if (c.in[CONTROL_RANK_FAILED] != 0) {
+		failed_rank(out, r, &c);
+	} else if (out->lost != 0 && r->terms.fail_on_loss) {
+		lost_rank(out, r, &c);
+	} else if (out->left == 0) {
+		all_lost(out, r, &c);
+	} else if ((out->left & ~(c.in[CONTROL_RANK_DONE] | c.in[CONTROL_RANK_STOPPED])) == 0) {
+		ended(out, r, &c);
+	} else {
+		on_the_way(out, r, &c);
+	}
+}

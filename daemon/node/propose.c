@@ -1,0 +1,367 @@
+/* The proposer of a job, and the candidate's answer. See job.h.
+ *
+ *   WAITING, proposer is this node ──offers──► candidates ──answers──► roster | verdict after workers.wait
+ *   proposer gone, start not complete ──► the alive node with the least id proposes with attempt + 1
+ *
+ * A roster is fixed as soon as workers.max have accepted, or workers.min have and either everybody
+ * alive has answered or a second has passed. Whoever refused is asked again: data may appear. */
+#include "daemon/node/job.h"
+
+#include "daemon/node/member.h"
+#include "daemon/node/text.h"
+#include "libcore/base/mem.h"
+#include "libcore/topology/graph.h"
+#include "libcore/topology/topology.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ASK_UNANSWERED_MS 2000U
+#define ASK_REFUSED_MS 3000U
+#define ASK_ACCEPTED_MS 10000U /* an accept is a lease: renewed while the job waits */
+#define MORE_MS 1000U          /* after workers.min are there, wait so long for more */
+#define SAY_MS 300U            /* `why` is told at most so often */
+
+static struct candidate *find(struct proposal *p, const struct id *id)
+{
+	for (uint32_t i = 0; i < p->n; i++)
+		if (id_equal(&p->list[i].id, id))
+			return &p->list[i];
+	return NULL;
+}
+
+static void join(struct proposal *p, const struct id *id, const char *name, uint64_t incarnation)
+{
+	struct candidate *c = find(p, id);
+
+	if (c == NULL && p->n == CANDIDATES_MAX)
+		return;
+	if (c != NULL && c->incarnation == incarnation)
+		return;
+	if (c == NULL)
+		c = &p->list[p->n++];
+	memset(c, 0, sizeof *c);
+	c->id = *id;
+	c->incarnation = incarnation;
+	text_put(c->name, sizeof c->name, "%s", name);
+}
+
+/* Candidates are the nodes that are alive now; answers of those that still are stay. */
+static void refresh(struct proposal *p, const struct step *st)
+{
+	const struct members *ms = st->members;
+
+	for (uint32_t i = 0; i < p->n;) {
+		int here = id_equal(&p->list[i].id, &st->cfg->id) || members_conn(ms, &p->list[i].id) != 0;
+
+		if (here)
+			i++;
+		else
+			p->list[i] = p->list[--p->n];
+	}
+	join(p, &st->cfg->id, st->cfg->name, st->cfg->incarnation);
+	for (uint32_t i = 0; i < ms->n; i++)
+		if (ms->list[i].conn != 0)
+			join(p, &ms->list[i].id, ms->list[i].name, ms->list[i].incarnation);
+}
+
+static uint32_t accepted(const struct proposal *p)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < p->n; i++)
+		n += p->list[i].answer == ANSWER_YES;
+	return n;
+}
+
+static uint32_t unanswered(const struct proposal *p)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < p->n; i++)
+		n += p->list[i].answer == ANSWER_NONE;
+	return n;
+}
+
+static void check(struct job *j, struct step *st, const struct job_ballot *ballot)
+{
+	j->asked = *ballot;
+	if (!j->checking)
+		j->checking = (uint8_t)step_job(st, NODE_DO_CHECK, &j->rec.id);
+}
+
+static void ask(struct job *j, struct step *st, struct candidate *c)
+{
+	struct peer_msg msg = {.type = PEER_JOB_OFFER};
+
+	c->ask_ms = st->now_ms + (c->answer == ANSWER_YES ? ASK_ACCEPTED_MS : c->answer == ANSWER_NO ? ASK_REFUSED_MS : ASK_UNANSWERED_MS);
+	if (id_equal(&c->id, &st->cfg->id)) {
+		check(j, st, &j->rec.ballot);
+		return;
+	}
+	msg.u.job_offer.job = j->rec.id;
+	msg.u.job_offer.ballot = j->rec.ballot;
+	(void)step_send_to(st, &c->id, &msg);
+}
+
+static void ask_due(struct job *j, struct step *st)
+{
+	struct proposal *p = j->proposal;
+
+	for (uint32_t i = 0; i < p->n; i++)
+		if (st->now_ms >= p->list[i].ask_ms)
+			ask(j, st, &p->list[i]);
+}
+
+/* "peers 1/4: node-c: data missing ratings.csv; 1 has not answered" */
+static void say_why(const struct job *j, char *out, size_t size)
+{
+	const struct proposal *p = j->proposal;
+	uint32_t silent = unanswered(p);
+	const char *sep = ": ";
+
+	text_put(out, size, "peers %u/%u", accepted(p), j->rec.terms.workers_min);
+	for (uint32_t i = 0; i < p->n; i++) {
+		if (p->list[i].answer != ANSWER_NO)
+			continue;
+		text_add(out, size, "%s%s: %s", sep, p->list[i].name, p->list[i].why);
+		sep = "; ";
+	}
+	if (p->unfit)
+		text_add(out, size, "%stopology %s allows none of %u to %u ranks", sep, j->rec.terms.topology, j->rec.terms.workers_min, j->rec.terms.workers_max);
+	else if (silent > 0)
+		text_add(out, size, "%s%u asked, no answer yet", sep, silent);
+	else if (p->n < j->rec.terms.workers_min)
+		text_add(out, size, "%sonly %u node%s here", sep, p->n, p->n == 1 ? " is" : "s are");
+}
+
+static void tell_why(struct job *j, struct step *st)
+{
+	char why[sizeof j->rec.why];
+
+	say_why(j, why, sizeof why);
+	if (strcmp(why, j->rec.why) == 0 || st->now_ms < j->proposal->said_ms + SAY_MS)
+		return;
+	text_put(j->rec.why, sizeof j->rec.why, "%s", why);
+	text_put(j->phase.why, sizeof j->phase.why, "%s", why);
+	j->proposal->said_ms = st->now_ms;
+	j->tell = 1;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	int c = strcmp(x->name, y->name);
+
+	return c != 0 ? c : id_cmp(&x->id, &y->id);
+}
+
+/* The most ranks, at most n, that the topology allows; 0: none from workers.min on. */
+static uint32_t fitting(const struct job *j, uint32_t n)
+{
+	struct topology t;
+
+	if (topology_parse(&t, j->rec.terms.topology, NULL) != ST_OK)
+		return 0;
+	for (; n >= j->rec.terms.workers_min && n > 0; n--)
+		if (topology_check(&t, n, NULL) == ST_OK)
+			return n;
+	return 0;
+}
+
+static void name_rank(struct job_rank *r, uint32_t rank, const struct candidate *c)
+{
+	r->version = 1;
+	r->view.rank = rank;
+	r->view.node = c->id;
+	text_put(r->view.node_name, sizeof r->view.node_name, "%s", c->name);
+	r->view.state = CONTROL_RANK_INVITED;
+	r->view.loss = (double)NAN;
+	r->view.waiting_for = -1;
+}
+
+static void end_proposal(struct job *j)
+{
+	mem_free(j->proposal);
+	j->proposal = NULL;
+}
+
+static void start(struct job *j, struct step *st, uint32_t n)
+{
+	struct proposal *p = j->proposal;
+	struct job_rank *ranks = mem_alloc(n, sizeof *ranks);
+	uint32_t rank = 0;
+
+	if (ranks == NULL) {
+		*st->nomem = 1;
+		return;
+	}
+	qsort(p->list, p->n, sizeof p->list[0], by_name);
+	for (uint32_t i = 0; i < p->n && rank < n; i++) {
+		if (p->list[i].answer != ANSWER_YES)
+			continue;
+		name_rank(&ranks[rank], rank, &p->list[i]);
+		rank++;
+	}
+	mem_free(j->rec.ranks);
+	j->rec.ranks = ranks;
+	j->rec.n_ranks = rank;
+	j->rec.started_ms = st->wall_ms;
+	j->rec.why[0] = '\0';
+	j->touched = j->store = j->tell = 1;
+	step_job_log(st, &j->rec.id, NODE_LOG_INFO, "starts with %u ranks, attempt %u", rank, j->rec.ballot.attempt);
+	end_proposal(j);
+}
+
+static void try_start(struct job *j, struct step *st)
+{
+	struct proposal *p = j->proposal;
+	uint32_t yes = accepted(p), most = j->rec.terms.workers_max, n;
+
+	most = most > JOB_MAX_RANKS ? JOB_MAX_RANKS : most;
+	if (yes == 0 || yes < j->rec.terms.workers_min) {
+		p->min_since_ms = p->unfit = 0;
+		return;
+	}
+	if (p->min_since_ms == 0)
+		p->min_since_ms = st->now_ms + 1;
+	if (yes < most && unanswered(p) > 0 && st->now_ms + 1 < p->min_since_ms + MORE_MS)
+		return;
+	n = fitting(j, yes < most ? yes : most);
+	p->unfit = n == 0;
+	if (n > 0)
+		start(j, st, n);
+}
+
+static void give_up(struct job *j)
+{
+	char why[sizeof j->rec.why];
+
+	say_why(j, why, sizeof why);
+	j->rec.verdict.failed = 1;
+	text_put(j->rec.verdict.why, sizeof j->rec.verdict.why, "could not start: %s", why);
+	text_put(j->rec.verdict.hint, sizeof j->rec.verdict.hint, "see dadamctl peers; start more nodes, lower workers.min or raise workers.wait (%" PRIu64 " s)",
+			j->rec.terms.wait_ms / 1000);
+	j->touched = j->store = j->tell = 1;
+	end_proposal(j);
+}
+
+/* Is the start somebody's who is not there any more, and this node next in line? */
+static int takes_over(const struct job *j, const struct step *st)
+{
+	const struct id *by = j->rec.ballot.attempt > 0 ? &j->rec.ballot.proposer : &j->rec.submitter;
+	uint64_t early = 0;
+
+	if (id_equal(by, &st->cfg->id))
+		return j->rec.n_ranks == 0; /* it was this node, before a restart */
+	if (!members_is_gone(st->members, by) || members_has_lower(st->members, &st->cfg->id))
+		return 0;
+	for (uint32_t i = 0; i < j->rec.n_ranks; i++)
+		if (j->rec.ranks[i].view.state <= CONTROL_RANK_STARTING)
+			early |= UINT64_C(1) << i;
+	return j->rec.n_ranks == 0 || (early & j->phase.left) != 0;
+}
+
+static void begin(struct job *j, struct step *st)
+{
+	struct proposal *p = mem_alloc(1, sizeof *p);
+
+	if (p == NULL) {
+		*st->nomem = 1;
+		return;
+	}
+	p->since_ms = st->now_ms;
+	j->proposal = p;
+	j->rec.ballot.attempt++;
+	j->rec.ballot.proposer = st->cfg->id;
+	mem_free(j->rec.ranks);
+	j->rec.ranks = NULL;
+	j->rec.n_ranks = 0;
+	j->touched = j->store = j->tell = 1;
+	step_job_log(st, &j->rec.id, NODE_LOG_INFO, "%s proposes, attempt %u", st->cfg->name, j->rec.ballot.attempt);
+}
+
+void propose_consider(struct job *j, struct step *st)
+{
+	int open = j->phase.phase == CONTROL_WAITING || j->phase.phase == CONTROL_STARTING;
+
+	if (j->proposal != NULL && (!open || j->rec.n_ranks > 0 || !id_equal(&j->rec.ballot.proposer, &st->cfg->id)))
+		end_proposal(j);
+	if (!open)
+		return;
+	if (j->proposal == NULL && takes_over(j, st))
+		begin(j, st);
+	if (j->proposal == NULL)
+		return;
+	refresh(j->proposal, st);
+	ask_due(j, st);
+	try_start(j, st);
+	if (j->proposal != NULL && st->now_ms >= j->proposal->since_ms + j->rec.terms.wait_ms)
+		give_up(j);
+	if (j->proposal != NULL)
+		tell_why(j, st);
+}
+
+static void answer(struct job *j, struct step *st, const struct id *to, const struct job_ballot *ballot, int ok, const char *why)
+{
+	struct peer_msg msg = {.type = PEER_JOB_ANSWER};
+	struct peer_job_answer *a = &msg.u.job_answer;
+
+	a->job = j->rec.id;
+	a->ballot = *ballot;
+	a->accepted = ok != 0;
+	text_put(a->why, sizeof a->why, "%s", why);
+	if (id_equal(to, &st->cfg->id))
+		propose_on_answer(j, st, to, a);
+	else
+		(void)step_send_to(st, to, &msg);
+}
+
+void propose_on_offer(struct job *j, struct step *st, const struct id *from, const struct job_ballot *ballot)
+{
+	if (!id_equal(from, &ballot->proposer) || job_ballot_cmp(ballot, &j->rec.ballot) < 0)
+		answer(j, st, from, ballot, 0, "a newer proposal stands");
+	else if (phase_is_final(j->phase.phase))
+		answer(j, st, from, ballot, 0, "the job is over");
+	else if (!j->checking || job_ballot_cmp(ballot, &j->asked) > 0)
+		check(j, st, ballot);
+}
+
+void propose_on_checked(struct job *j, struct step *st, int ok, const char *why)
+{
+	if (!j->checking)
+		return;
+	j->checking = 0;
+	if (ok)
+		j->accepted = j->asked;
+	answer(j, st, &j->asked.proposer, &j->asked, ok, ok ? "" : why);
+}
+
+void propose_on_answer(struct job *j, struct step *st, const struct id *from, const struct peer_job_answer *a)
+{
+	struct candidate *c = j->proposal != NULL ? find(j->proposal, from) : NULL;
+
+	if (c == NULL || job_ballot_cmp(&a->ballot, &j->rec.ballot) != 0)
+		return;
+	c->answer = a->accepted ? ANSWER_YES : ANSWER_NO;
+	c->ask_ms = st->now_ms + (a->accepted ? ASK_ACCEPTED_MS : ASK_REFUSED_MS);
+	text_put(c->why, sizeof c->why, "%s", a->why);
+	j->touched = 1;
+}
+
+uint64_t propose_wake_ms(const struct job *j)
+{
+	const struct proposal *p = j->proposal;
+	uint64_t wake;
+
+	if (p == NULL)
+		return UINT64_MAX;
+	wake = p->since_ms + j->rec.terms.wait_ms;
+	if (p->min_since_ms != 0 && !p->unfit && p->min_since_ms + MORE_MS - 1 < wake)
+		wake = p->min_since_ms + MORE_MS - 1;
+	for (uint32_t i = 0; i < p->n; i++)
+		wake = p->list[i].ask_ms < wake ? p->list[i].ask_ms : wake;
+	return wake;
+}

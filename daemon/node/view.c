@@ -1,0 +1,333 @@
+/* What dadamctl and the shell may see of a node: copies. See node.h. */
+#include "daemon/node/node_private.h"
+
+#include "daemon/node/text.h"
+#include "libcore/base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct job *find_job(const struct node *n, const struct id *id)
+{
+	return jobs_find(&n->jobs, id);
+}
+
+void node_view_status(const struct node *n, struct control_status *out)
+{
+	out->node = n->cfg.id;
+	text_put(out->node_name, sizeof out->node_name, "%s", n->cfg.name);
+	text_put(out->cluster, sizeof out->cluster, "%s", n->cfg.cluster);
+	text_put(out->listen, sizeof out->listen, "%s", n->cfg.address);
+	text_put(out->version, sizeof out->version, "%s", n->cfg.version);
+	out->up_ms = n->now_ms - n->started_ms;
+	out->alive = 1;
+	out->suspect = out->dead = out->jobs_running = out->jobs_waiting = 0;
+	for (uint32_t i = 0; i < n->members.n; i++) {
+		out->alive += n->members.list[i].state == CONTROL_ALIVE;
+		out->suspect += n->members.list[i].state == CONTROL_SUSPECT;
+		out->dead += n->members.list[i].state == CONTROL_DEAD;
+	}
+	for (uint32_t i = 0; i < n->jobs.n; i++) {
+		enum control_phase p = n->jobs.list[i]->phase.phase;
+
+		out->jobs_waiting += p == CONTROL_WAITING;
+		out->jobs_running += p != CONTROL_WAITING && !phase_is_final(p);
+	}
+}
+
+/* Does a running job want a link between the two nodes? */
+static int is_neighbour(const struct node *n, const struct id *id)
+{
+	for (uint32_t i = 0; i < n->jobs.n; i++) {
+		const struct job *j = n->jobs.list[i];
+
+		for (uint32_t r = 0; job_worker_is_live(j) && r < j->rec.n_ranks; r++)
+			if ((j->worker.neighbours >> r & 1) != 0 && id_equal(&j->rec.ranks[r].view.node, id))
+				return 1;
+	}
+	return 0;
+}
+
+static void say_flags(char out[16], uint8_t sources, int neighbour)
+{
+	text_put(out, 16, "%s%s%s%s%s", (sources & ADDRESS_SEED) != 0 ? "S" : "", (sources & ADDRESS_TOLD) != 0 ? "X" : "",
+			(sources & ADDRESS_REMEMBERED) != 0 ? "R" : "", (sources & ADDRESS_INBOUND) != 0 ? "I" : "", neighbour ? "N" : "");
+}
+
+static void say_note(char *out, size_t size, const struct member *m, const struct address *failing)
+{
+	text_put(out, size, "%s", m != NULL ? m->note : "");
+	if (failing == NULL)
+		return;
+	text_add(out, size, "%s%s: %s, %u tr%s", out[0] != '\0' ? "; " : "", failing->text, failing->note, failing->tries,
+			failing->tries == 1 ? "y" : "ies");
+}
+
+static void view_member(const struct node *n, const struct member *m, uint64_t now_ms, struct control_member *out)
+{
+	const struct session *s = session_find(&n->sessions, m->conn);
+	const struct address *failing = NULL;
+	uint8_t sources = 0;
+
+	for (uint32_t i = 0; i < n->members.addresses.n; i++) {
+		const struct address *a = &n->members.addresses.list[i];
+
+		if (!id_equal(&a->owner, &m->id))
+			continue;
+		sources |= a->sources;
+		if (a->tries > 0 && m->conn == 0)
+			failing = a;
+	}
+	out->id = m->id;
+	text_put(out->name, sizeof out->name, "%s", m->name);
+	text_put(out->address, sizeof out->address, "%s", m->address);
+	text_put(out->version, sizeof out->version, "%s", m->version);
+	out->state = m->state;
+	out->seen_ms = now_ms - (s != NULL ? s->heard_ms : m->since_ms);
+	if (s != NULL) {
+		out->inbound = s->inbound;
+		out->rtt_us = s->rtt_us;
+	}
+	say_flags(out->flags, sources, is_neighbour(n, &m->id));
+	say_note(out->note, sizeof out->note, m, failing);
+}
+
+static void view_self(const struct node *n, struct control_member *out)
+{
+	out->id = n->cfg.id;
+	text_put(out->name, sizeof out->name, "%s", n->cfg.name);
+	text_put(out->address, sizeof out->address, "%s", n->cfg.address);
+	text_put(out->version, sizeof out->version, "%s", n->cfg.version);
+	out->state = CONTROL_ALIVE;
+	out->self = 1;
+}
+
+/* An address that nobody ever answered at, as a member without id and name. */
+static void view_address(const struct address *a, struct control_member *out)
+{
+	text_put(out->name, sizeof out->name, "-");
+	text_put(out->address, sizeof out->address, "%s", a->text);
+	out->state = CONTROL_SUSPECT;
+	say_flags(out->flags, a->sources, 0);
+	say_note(out->note, sizeof out->note, NULL, a);
+}
+
+enum status node_view_members(const struct node *n, uint64_t now_ms, struct control_member **out, size_t *n_out)
+{
+	const struct addresses *as = &n->members.addresses;
+	struct control_member *list = mem_alloc(1 + (size_t)n->members.n + as->n, sizeof *list);
+	size_t k = 0;
+
+	if (list == NULL)
+		return ST_NOMEM;
+	view_self(n, &list[k++]);
+	for (uint32_t i = 0; i < n->members.n; i++)
+		view_member(n, &n->members.list[i], now_ms, &list[k++]);
+	for (uint32_t i = 0; i < as->n && k < CONTROL_MAX_MEMBERS; i++)
+		if (!as->list[i].self && id_is_zero(&as->list[i].owner) && as->list[i].tries > 0)
+			view_address(&as->list[i], &list[k++]);
+	*out = list;
+	*n_out = k < CONTROL_MAX_MEMBERS ? k : CONTROL_MAX_MEMBERS;
+	return ST_OK;
+}
+
+/* Figures over the ranks that are left. */
+static void sum_up(const struct job *j, struct control_job *out)
+{
+	double sum = 0;
+	uint32_t n = 0, seen = 0;
+
+	for (uint32_t i = 0; i < j->rec.n_ranks; i++) {
+		const struct control_rank *v = &j->rec.ranks[i].view;
+
+		if ((j->phase.left >> i & 1) == 0)
+			continue;
+		out->step_min = seen == 0 || v->step < out->step_min ? v->step : out->step_min;
+		out->step_max = v->step > out->step_max ? v->step : out->step_max;
+		seen++;
+		if (isnan(v->loss))
+			continue;
+		sum += v->loss;
+		n++;
+	}
+	out->loss = n > 0 ? sum / n : (double)NAN;
+}
+
+static void view_terms(const struct job_record *r, struct control_job *out)
+{
+	text_put(out->name, sizeof out->name, "%s", r->terms.name);
+	text_put(out->algorithm, sizeof out->algorithm, "%s", r->terms.algorithm);
+	text_put(out->topology, sizeof out->topology, "%s", r->terms.topology);
+	text_put(out->plugin, sizeof out->plugin, "%s", r->terms.plugin);
+	text_put(out->digest, sizeof out->digest, "%s", r->digest);
+	out->workers_min = r->terms.workers_min;
+	out->workers_max = r->terms.workers_max;
+	out->submitter = r->submitter;
+}
+
+static void view_job(const struct job *j, struct control_job *out)
+{
+	const struct job_record *r = &j->rec;
+	int over = phase_is_final(j->phase.phase);
+
+	memset(out, 0, sizeof *out);
+	out->id = r->id;
+	view_terms(r, out);
+	out->phase = j->phase.phase;
+	text_put(out->why, sizeof out->why, "%s", j->phase.phase == CONTROL_WAITING && r->why[0] != '\0' ? r->why : j->phase.why);
+	text_put(out->hint, sizeof out->hint, "%s", j->phase.hint);
+	out->steps_total = r->terms.steps != 0 ? r->terms.steps : j->steps_total;
+	out->created_ms = r->created_ms;
+	out->started_ms = r->started_ms;
+	out->ended_ms = over ? r->ended_ms : 0;
+	out->n_ranks = r->n_ranks;
+	sum_up(j, out);
+	out->mean_of = r->mean.of;
+	out->n_mean_metrics = r->mean.n_metrics <= CONTROL_MAX_METRICS ? r->mean.n_metrics : CONTROL_MAX_METRICS;
+	memcpy(out->mean_metrics, r->mean.metrics, sizeof out->mean_metrics);
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	const struct control_job *x = a, *y = b;
+
+	if (x->created_ms != y->created_ms)
+		return x->created_ms > y->created_ms ? -1 : 1;
+	return id_cmp(&x->id, &y->id);
+}
+
+enum status node_view_jobs(const struct node *n, struct control_job **out, size_t *n_out)
+{
+	struct control_job *list = mem_alloc(n->jobs.n, sizeof *list);
+
+	if (list == NULL)
+		return ST_NOMEM;
+	for (uint32_t i = 0; i < n->jobs.n; i++)
+		view_job(n->jobs.list[i], &list[i]);
+	qsort(list, n->jobs.n, sizeof *list, newest_first);
+	*out = list;
+	*n_out = n->jobs.n;
+	return ST_OK;
+}
+
+/* A rank of a dead node is shown as what it counts as. */
+static void view_rank(const struct job *j, uint32_t i, struct control_rank *out)
+{
+	*out = j->rec.ranks[i].view;
+	if ((j->phase.lost >> i & 1) == 0 || out->state == CONTROL_RANK_LOST)
+		return;
+	out->state = CONTROL_RANK_LOST;
+	text_put(out->why, sizeof out->why, "its node cannot be reached");
+}
+
+enum status node_view_job(const struct node *n, const struct id *job, struct control_job *out)
+{
+	const struct job *j = find_job(n, job);
+
+	if (j == NULL)
+		return ST_NOT_FOUND;
+	view_job(j, out);
+	out->ranks = mem_alloc(j->rec.n_ranks, sizeof *out->ranks);
+	out->spec = mem_strdup(j->rec.spec);
+	if (out->ranks == NULL || out->spec == NULL) {
+		mem_free(out->ranks);
+		mem_free(out->spec);
+		memset(out, 0, sizeof *out);
+		return ST_NOMEM;
+	}
+	for (uint32_t i = 0; i < j->rec.n_ranks; i++)
+		view_rank(j, i, &out->ranks[i]);
+	out->n_ranks_sent = j->rec.n_ranks;
+	return ST_OK;
+}
+
+static int is_newer(const struct job *a, const struct job *b)
+{
+	if (b == NULL || a->rec.created_ms != b->rec.created_ms)
+		return b == NULL || a->rec.created_ms > b->rec.created_ms;
+	return id_cmp(&a->rec.id, &b->rec.id) > 0;
+}
+
+static const struct job *newest_named(const struct node *n, const char *name)
+{
+	const struct job *best = NULL;
+
+	for (uint32_t i = 0; i < n->jobs.n; i++)
+		if (strcmp(n->jobs.list[i]->rec.terms.name, name) == 0 && is_newer(n->jobs.list[i], best))
+			best = n->jobs.list[i];
+	return best;
+}
+
+static enum status find_by_id(const struct node *n, const char *text, struct id *out, struct error *err)
+{
+	char hex[ID_HEX_SIZE], found[120] = "";
+	uint32_t hits = 0;
+
+	for (uint32_t i = 0; i < n->jobs.n; i++) {
+		id_to_hex(hex, &n->jobs.list[i]->rec.id);
+		if (text[0] == '\0' || strncasecmp(hex, text, strlen(text)) != 0)
+			continue;
+		*out = n->jobs.list[i]->rec.id;
+		text_add(found, sizeof found, "%s%.12s (%s)", hits++ > 0 ? ", " : "", hex, n->jobs.list[i]->rec.terms.name);
+	}
+	if (hits == 1)
+		return ST_OK;
+	if (hits == 0)
+		(void)error_set(err, ST_NOT_FOUND, "no job has the name or id \"%s\"; this node knows %u", text, n->jobs.n);
+	else
+		(void)error_set(err, ST_INVALID, "\"%s\" can mean %u jobs: %s", text, hits, found);
+	error_hint(err, "%s", hits == 0 ? "see dadamctl ls" : "give more digits of the id");
+	return hits == 0 ? ST_NOT_FOUND : ST_INVALID;
+}
+
+enum status node_find_job(const struct node *n, const char *text, struct id *out, struct error *err)
+{
+	const struct job *j = newest_named(n, text);
+
+	if (j == NULL)
+		return find_by_id(n, text, out, err);
+	*out = j->rec.id;
+	return ST_OK;
+}
+
+const struct job_record *node_record(const struct node *n, const struct id *job)
+{
+	const struct job *j = find_job(n, job);
+
+	return j != NULL ? &j->rec : NULL;
+}
+
+size_t node_members(const struct node *n, struct peer_member *out, size_t cap)
+{
+	size_t k = 0;
+
+	for (uint32_t i = 0; i < n->members.n && k < cap; i++) {
+		const struct member *m = &n->members.list[i];
+
+		if (m->address[0] == '\0')
+			continue;
+		memset(&out[k], 0, sizeof out[k]);
+		out[k].id = m->id;
+		out[k].incarnation = m->incarnation;
+		out[k].state = m->state;
+		text_put(out[k].name, sizeof out[k].name, "%s", m->name);
+		text_put(out[k].address, sizeof out[k].address, "%s", m->address);
+		k++;
+	}
+	return k;
+}
+
+enum status node_may_stop(const struct node *n, const struct id *job, struct error *err)
+{
+	const struct job *j = find_job(n, job);
+
+	if (j == NULL)
+		return error_set(err, ST_NOT_FOUND, "this node knows no such job");
+	if (phase_is_final(j->phase.phase)) {
+		(void)error_set(err, ST_STATE, "job %s is %s already", j->rec.terms.name, control_phase_text(j->phase.phase));
+		error_hint(err, "see dadamctl show %s", j->rec.terms.name);
+		return ST_STATE;
+	}
+	return ST_OK;
+}
