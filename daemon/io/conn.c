@@ -13,7 +13,7 @@
  * the peer's end: closing with unread bytes would send a reset, and the peer would lose our last words. */
 #include "daemon/io/conn.h"
 
-#include "daemon/io/address.h"
+#include "daemon/io/netaddr.h"
 #include "daemon/io/conn_private.h"
 
 #include "libcore/base/mem.h"
@@ -112,7 +112,7 @@ static int set_tcp_options(struct conn *c)
 		return 0;
 	(void)uv_tcp_nodelay(&c->u.tcp, 1);
 	if (uv_tcp_getpeername(&c->u.tcp, (struct sockaddr *)&ss, &len) == 0)
-		address_text(c->address, &ss);
+		netaddr_text(c->address, &ss);
 	if (cc[0] == '\0')
 		return 0;
 	if (uv_fileno(&c->u.handle, &fd) != 0 ||
@@ -181,7 +181,7 @@ enum status conn_connect(struct conn **out, uv_loop_t *loop, const struct sockad
 
 		memcpy(&ss, addr, addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
 							       : sizeof(struct sockaddr_in));
-		address_text(c->address, &ss);
+		netaddr_text(c->address, &ss);
 		code = uv_tcp_connect(&c->connect_req, &c->u.tcp, addr, on_connected);
 	} else {
 		(void)snprintf(c->address, sizeof c->address, "unix");

@@ -1,7 +1,7 @@
 /* Listening sockets. See listener.h. */
 #include "daemon/io/listener.h"
 
-#include "daemon/io/address.h"
+#include "daemon/io/netaddr.h"
 
 #include "libcore/base/mem.h"
 
@@ -100,7 +100,7 @@ enum status listener_tcp(struct listener **out, uv_loop_t *loop, const char *add
 	enum status st;
 
 	*out = NULL;
-	if (address_parse(&ss, address, err) != ST_OK)
+	if (netaddr_parse(&ss, address, err) != ST_OK)
 		return error_wrap(err, ST_INVALID, "listen address");
 	l = create(loop, UV_TCP, on_incoming, data);
 	if (l == NULL)
@@ -118,7 +118,7 @@ enum status listener_tcp(struct listener **out, uv_loop_t *loop, const char *add
 		return st;
 	}
 	if (uv_tcp_getsockname(&l->u.tcp, (struct sockaddr *)&ss, &len) == 0)
-		address_text(l->address, &ss);
+		netaddr_text(l->address, &ss);
 	*out = l;
 	return ST_OK;
 }

@@ -4,7 +4,7 @@
  * leaves last frees it, so closing never waits for getaddrinfo. */
 #include "daemon/io/resolver.h"
 
-#include "daemon/io/address.h"
+#include "daemon/io/netaddr.h"
 
 #include "libcore/base/mem.h"
 
@@ -70,7 +70,7 @@ static void add_address(struct table *t, const struct addrinfo *ai)
 	if (t->n == RESOLVER_MAX_ADDRESSES || ai->ai_addrlen > sizeof ss)
 		return;
 	memcpy(&ss, ai->ai_addr, ai->ai_addrlen);
-	address_text(text, &ss);
+	netaddr_text(text, &ss);
 	for (size_t i = 0; i < t->n; i++)
 		if (strcmp(t->addresses[i], text) == 0)
 			return;

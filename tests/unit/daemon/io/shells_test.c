@@ -1,5 +1,5 @@
 /* The small shells: addresses, listeners, the clock, the resolver, child processes. */
-#include "daemon/io/address.h"
+#include "daemon/io/netaddr.h"
 #include "daemon/io/child.h"
 #include "daemon/io/clock.h"
 #include "daemon/io/listener.h"
@@ -17,7 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-Test(address, good_addresses_come_back_as_text)
+Test(netaddr, good_addresses_come_back_as_text)
 {
 	static const char *const rows[][2] = {
 			{"127.0.0.1:17326", "127.0.0.1:17326"},
@@ -31,14 +31,14 @@ Test(address, good_addresses_come_back_as_text)
 		struct sockaddr_storage ss;
 		char text[64];
 
-		cr_assert_eq(address_parse(&ss, rows[i][0], NULL), ST_OK, "%s", rows[i][0]);
-		address_text(text, &ss);
+		cr_assert_eq(netaddr_parse(&ss, rows[i][0], NULL), ST_OK, "%s", rows[i][0]);
+		netaddr_text(text, &ss);
 		cr_assert_str_eq(text, rows[i][1]);
-		cr_assert_eq(address_is_loopback(&ss), i < 2);
+		cr_assert_eq(netaddr_is_loopback(&ss), i < 2);
 	}
 }
 
-Test(address, bad_addresses_are_refused_with_an_example)
+Test(netaddr, bad_addresses_are_refused_with_an_example)
 {
 	static const char *const rows[] = {"", "127.0.0.1", "localhost:1", "1.2.3.4:", "1.2.3.4:70000",
 			"1.2.3.4:-1", "::1:80", "[::1:80", "[]:1", "1.2.3.4:1x", "[1.2.3.4:9",
@@ -48,7 +48,7 @@ Test(address, bad_addresses_are_refused_with_an_example)
 		struct sockaddr_storage ss;
 		struct error err = {0};
 
-		cr_assert_eq(address_parse(&ss, rows[i], &err), ST_INVALID, "%s", rows[i]);
+		cr_assert_eq(netaddr_parse(&ss, rows[i], &err), ST_INVALID, "%s", rows[i]);
 		cr_assert(strstr(err.hint, "17326") != NULL);
 	}
 }
@@ -75,7 +75,7 @@ Test(listener, a_connection_that_could_not_be_taken_is_offered_again)
 
 	uv_loop_init(&loop);
 	cr_assert_eq(listener_tcp(&l, &loop, "127.0.0.1:0", refuse_first, &b, NULL), ST_OK);
-	cr_assert_eq(address_parse(&ss, listener_address(l), NULL), ST_OK);
+	cr_assert_eq(netaddr_parse(&ss, listener_address(l), NULL), ST_OK);
 	cr_assert_eq(conn_connect(&a.conn, &loop, (struct sockaddr *)&ss, &side_plain, side_owner(&a), NULL), ST_OK);
 	side_run_until(&loop, &b.opened, 1);
 	cr_assert_eq(incoming, 2);

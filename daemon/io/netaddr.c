@@ -1,5 +1,5 @@
-/* Numeric addresses as text. See address.h. */
-#include "daemon/io/address.h"
+/* Numeric addresses as text. See netaddr.h. */
+#include "daemon/io/netaddr.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -34,7 +34,7 @@ static int parse_ip(struct sockaddr_storage *out, const char *ip, uint16_t port)
 	return 1;
 }
 
-enum status address_parse(struct sockaddr_storage *out, const char *text, struct error *err)
+enum status netaddr_parse(struct sockaddr_storage *out, const char *text, struct error *err)
 {
 	const char *colon = strrchr(text, ':');
 	size_t len = colon == NULL ? 0 : (size_t)(colon - text);
@@ -60,7 +60,7 @@ bad:
 	return ST_INVALID;
 }
 
-void address_text(char out[64], const struct sockaddr_storage *ss)
+void netaddr_text(char out[64], const struct sockaddr_storage *ss)
 {
 	char ip[INET6_ADDRSTRLEN] = "?";
 	const struct sockaddr_in *in = (const void *)ss;
@@ -77,7 +77,7 @@ void address_text(char out[64], const struct sockaddr_storage *ss)
 	}
 }
 
-int address_is_loopback(const struct sockaddr_storage *ss)
+int netaddr_is_loopback(const struct sockaddr_storage *ss)
 {
 	const struct sockaddr_in *in = (const void *)ss;
 	const struct sockaddr_in6 *in6 = (const void *)ss;

@@ -1,0 +1,51 @@
+/* The disk's thread: writes and reads are queued here and done there, so that the loop, and with it
+ * the heartbeats, never wait for a disk.
+ *
+ * Tasks are done in the order in which they came. A later write of the same file replaces one that
+ * has not begun; lines for the same file are joined. Results come back by queue_poll(), which is
+ * called in the loop after `wake` (called in the thread) said so. */
+#ifndef DAEMON_STORE_QUEUE_H
+#define DAEMON_STORE_QUEUE_H
+
+#include "libcore/base/buf.h"
+#include "libcore/base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define QUEUE_MAX_BYTES ((size_t)16 * 1024 * 1024) /* waiting; beyond it lines are dropped, reads refused */
+
+struct queue;
+
+/* A part of a file, or why not. */
+struct queue_chunk {
+	struct error error; /* status ST_OK: it was read */
+	uint8_t *bytes;     /* the callee's: mem_free() */
+	size_t len;
+	uint64_t total;     /* bytes of the file */
+};
+
+typedef void (*queue_read_fn)(void *data, const struct queue_chunk *chunk);
+/* A write that failed (the file keeps what it had). */
+typedef void (*queue_trouble_fn)(void *data, const struct error *err);
+
+MUST_CHECK enum status queue_start(struct queue **out, void (*wake)(void *data), queue_trouble_fn trouble, void *data,
+		struct error *err);
+
+/* Replace the file as one. Takes bytes, also on failure. ST_NOMEM. */
+MUST_CHECK enum status queue_replace(struct queue *q, const char *path, struct buf *bytes, struct error *err);
+
+/* Add text to the end of the file, which stays below max. Dropped when too much waits already. */
+void queue_append(struct queue *q, const char *path, const char *text, size_t max);
+
+/* Read up to cap bytes from offset; done is called from queue_poll(). ST_NOMEM, ST_UNAVAILABLE. */
+MUST_CHECK enum status queue_read(struct queue *q, const char *path, uint64_t offset, size_t cap, queue_read_fn done,
+		void *done_data, struct error *err);
+
+/* Deliver results. Loop only. */
+void queue_poll(struct queue *q);
+
+/* Do what is queued, end the thread, deliver results. */
+void queue_stop(struct queue *q);
+
+#endif
