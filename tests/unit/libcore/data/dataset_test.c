@@ -120,17 +120,6 @@ Test(dataset, columns_name_a_file_without_header)
 	unlink(train);
 }
 
-Test(dataset, test_fraction_takes_rows_by_the_hash_of_their_number)
-{
-	uint64_t n = 0;
-
-	for (uint64_t i = 0; i < 100004; i++)
-		n += data_is_test_row(i, 0.2);
-	cr_assert_eq(n, 20000); /* the split of the baselines */
-	cr_assert(data_is_test_row(0, 0.2));
-	cr_assert_not(data_is_test_row(0, 0.0));
-}
-
 static struct dataset *big_csv(const char *path, const char *cache)
 {
 	return opened(OPTIONS("format", "csv", "train", path, "label", "y", "categorical", "c", "multi", "m",
