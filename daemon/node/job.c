@@ -99,7 +99,7 @@ static struct job *add(struct jobs *js, struct step *st, struct job_record *r)
 	}
 	j->rec = *r;
 	memset(r, 0, sizeof *r);
-	j->known_ms = st->now_ms;
+	j->gossip_ms = st->now_ms + GOSSIP_MS;
 	j->touched = j->store = 1;
 	js->list[js->n++] = j;
 	return j;
@@ -473,6 +473,7 @@ static void flush_one(struct job *j, struct step *st)
 	if (j->tell || j->news)
 		j->progress = 0;
 	j->tell = j->news = 0;
+	propose_ask(j, st);
 	if (changed)
 		(void)step_note(st, NOTE_JOB, &j->rec.id);
 }

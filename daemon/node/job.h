@@ -65,7 +65,6 @@ struct job {
 	struct job_ballot accepted;
 	struct job_worker worker;
 	uint64_t steps_total;     /* as the worker counted it; 0: not known here */
-	uint64_t known_ms;        /* since when this node knows it */
 	uint64_t over_ms;         /* when it was seen to be over; 0: it is not */
 	uint64_t gossip_ms;       /* when to tell the next member */
 	uint32_t gossip_turn;
@@ -104,6 +103,7 @@ void job_fini(struct jobs *js);
 /* Between job.c, propose.c and run.c. */
 void job_set_own(struct job *j, struct step *st, enum control_rank_state state, const char *why);
 void propose_consider(struct job *j, struct step *st);
+void propose_ask(struct job *j, struct step *st); /* what is due; the record must have been told before */
 void propose_on_offer(struct job *j, struct step *st, const struct id *from, const struct job_ballot *ballot);
 void propose_on_answer(struct job *j, struct step *st, const struct id *from, const struct peer_job_answer *a);
 void propose_on_checked(struct job *j, struct step *st, int ok, const char *why);

@@ -106,11 +106,11 @@ static void ask(struct job *j, struct step *st, struct candidate *c)
 	(void)step_send_to(st, &c->id, &msg);
 }
 
-static void ask_due(struct job *j, struct step *st)
+void propose_ask(struct job *j, struct step *st)
 {
 	struct proposal *p = j->proposal;
 
-	for (uint32_t i = 0; i < p->n; i++)
+	for (uint32_t i = 0; p != NULL && i < p->n; i++)
 		if (st->now_ms >= p->list[i].ask_ms)
 			ask(j, st, &p->list[i]);
 }
@@ -296,7 +296,6 @@ void propose_consider(struct job *j, struct step *st)
 	if (j->proposal == NULL)
 		return;
 	refresh(j->proposal, st);
-	ask_due(j, st);
 	try_start(j, st);
 	if (j->proposal != NULL && st->now_ms >= j->proposal->since_ms + j->rec.terms.wait_ms)
 		give_up(j);
