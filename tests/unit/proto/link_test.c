@@ -69,6 +69,24 @@ Test(link, the_payload_is_the_one_that_was_sealed)
 	blob_unref(blob);
 }
 
+Test(link, a_model_delta_has_the_bytes_of_the_description)
+{
+	/* WIRE.md 1: "`MODEL_DELTA` of round 5, segment 0 with the two floats 1 and -2, raw, is" */
+	static const uint8_t want[] = {0x44, 0x41, 0x44, 0x4d, 0x01, 0x22, 0x01, 0x00, 0x08, 0x00, 0x00, 0x00,
+			0x08, 0x00, 0x00, 0x00, 0x07, 0x09, 0xc6, 0x3d, 0x08, 0x05, 0x18, 0x02, 0x30, 0x08, 0x7a,
+			0x08, 0x00, 0x00, 0x80, 0x3f, 0x00, 0x00, 0x00, 0xc0};
+	struct link_msg m = {.type = LINK_MODEL_DELTA};
+	struct blob *blob = blob_create(8);
+
+	m.u.delta = (struct link_model_delta){.round = 5, .n = 2, .encoded_len = 8};
+	memcpy(blob->payload, "\0\0\x80\x3f\0\0\0\xc0", 8);
+	blob->payload_len = 8;
+	cr_assert_eq(link_seal(blob, &m, NULL), ST_OK);
+	cr_assert_eq(blob->head_len + blob->payload_len, sizeof want);
+	cr_assert_eq(memcmp(blob->bytes, want, sizeof want), 0);
+	blob_unref(blob);
+}
+
 Test(link, a_payload_must_fit_what_the_head_says)
 {
 	static const struct {

@@ -63,6 +63,21 @@ Test(peer, every_member_of_lists_and_records_arrives)
 	}
 }
 
+Test(peer, a_ping_has_the_bytes_of_the_description)
+{
+	/* WIRE.md 1: "A `PING` with seq 3 and sent_us 1000 is" */
+	static const uint8_t want[] = {0x44, 0x41, 0x44, 0x4d, 0x01, 0x02, 0x00, 0x00, 0x05, 0x00, 0x00, 0x00,
+			0x00, 0x00, 0x00, 0x00, 0xc8, 0x5f, 0x0a, 0x48, 0x08, 0x03, 0x10, 0xe8, 0x07};
+	struct peer_msg m = {.type = PEER_PING};
+	struct buf b = {0};
+
+	m.u.ping = (struct peer_ping){.seq = 3, .sent_us = 1000};
+	cr_assert_eq(peer_encode(&b, &m, NULL), ST_OK);
+	cr_assert_eq(b.len, sizeof want);
+	cr_assert_eq(memcmp(b.data, want, sizeof want), 0);
+	buf_fini(&b);
+}
+
 static enum status encode(const struct peer_msg *m, struct error *err)
 {
 	struct buf b = {0};
