@@ -1,3 +1,4 @@
+/* Addresses as text: splitting, classes at their borders, host names. */
 #include "libcore/settings/address.h"
 
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* Numbers with units: what is read, what is not, and back to text. */
 #include "libcore/settings/value.h"
 
 #include <criterion/criterion.h>

@@ -1,0 +1,146 @@
+/* The verbs about jobs that ask once: ls, show, stop, topology. */
+#include "ctl/render_json.h"
+#include "ctl/render_text.h"
+#include "ctl/render_topology.h"
+#include "ctl/shell.h"
+#include "libcore/settings/job_spec.h"
+#include "libcore/topology/weights.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int cmd_ls(struct shell *sh)
+{
+	struct control_request req = {.type = CONTROL_JOBS};
+	struct control_response resp;
+	struct page p;
+	size_t shown;
+	int with = shell_ask(sh, &resp, &req);
+
+	if (with != 0)
+		return with;
+	page_init(&p, shell_view(sh));
+	if (sh->args->output == OUTPUT_JSON) {
+		json_jobs(&p, resp.jobs, resp.n_jobs, sh->args->all, NULL);
+	} else {
+		shown = render_jobs(&p, resp.jobs, resp.n_jobs, sh->args->all, 0);
+		if (shown == 0 && resp.n_jobs > 0)
+			(void)fprintf(stderr, "no job is going on; ended ones: %s ls -a\n", sh->prefix);
+		else if (shown == 0)
+			(void)fprintf(stderr, "no jobs yet; start one: %s submit FILE\n", sh->prefix);
+	}
+	control_response_fini(&resp);
+	return shell_print(sh, &p);
+}
+
+/* Ask about the one job of the command line; an answer without it is the daemon's fault. */
+static int ask_job(struct shell *sh, struct control_response *resp, enum control_request_type type)
+{
+	struct control_request req = shell_job_request(sh, type);
+	struct error err;
+	int with = shell_ask(sh, resp, &req);
+
+	if (with != 0 || resp->n_jobs == 1)
+		return with;
+	control_response_fini(resp);
+	(void)error_set(&err, ST_PROTO, "the daemon sent %zu jobs, one was asked for", resp->n_jobs);
+	return shell_fail(sh, &err, EXIT_PROTOCOL);
+}
+
+int cmd_show(struct shell *sh)
+{
+	struct control_response resp;
+	struct page p;
+	int with = ask_job(sh, &resp, CONTROL_JOB);
+
+	if (with != 0)
+		return with;
+	page_init(&p, shell_view(sh));
+	if (sh->args->output == OUTPUT_JSON)
+		json_jobs(&p, resp.jobs, 1, 1, NULL);
+	else if (sh->args->spec && resp.jobs[0].spec != NULL)
+		p.st = buf_append(&p.text, resp.jobs[0].spec, strlen(resp.jobs[0].spec));
+	else if (!sh->args->spec)
+		render_show(&p, &resp.jobs[0]);
+	control_response_fini(&resp);
+	return shell_print(sh, &p);
+}
+
+int cmd_stop(struct shell *sh)
+{
+	struct control_response resp;
+	char id[ID_SHORT_SIZE];
+	struct page p;
+	int with = ask_job(sh, &resp, CONTROL_STOP);
+
+	if (with != 0)
+		return with;
+	page_init(&p, shell_view(sh));
+	if (sh->args->output == OUTPUT_JSON)
+		json_jobs(&p, resp.jobs, 1, 1, NULL);
+	else {
+		id_short(id, &resp.jobs[0].id);
+		page_clean(&p, resp.jobs[0].name);
+		page_put(&p, " %s  %s\n", id, control_phase_text(resp.jobs[0].phase));
+		if (!phase_is_final(resp.jobs[0].phase))
+			page_put(&p, "\n  watch   %s watch %s\n", sh->prefix, id);
+	}
+	control_response_fini(&resp);
+	return shell_print(sh, &p);
+}
+
+/* The graph that the workers build from the job's words. */
+static enum status build_graph(struct graph **out, const struct control_job *job, struct error *err)
+{
+	struct topology t;
+	struct job_spec spec;
+	uint64_t seed = 1;
+	enum status st = topology_parse(&t, job->topology, err);
+
+	if (st != ST_OK)
+		return st;
+	if (job->n_ranks == 0) {
+		(void)error_set(err, ST_STATE, "the job has no ranks yet: %s", job->why);
+		error_hint(err, "dadamctl watch shows when it starts");
+		return ST_STATE;
+	}
+	if (job->spec != NULL && job_spec_parse(&spec, "spec", job->spec, strlen(job->spec), NULL) == ST_OK) {
+		seed = spec.seed;
+		job_spec_fini(&spec);
+	}
+	return graph_build(out, &t, job->n_ranks, seed, err);
+}
+
+static int print_topology(struct shell *sh, const struct control_job *job, const struct graph *g, double gap)
+{
+	struct page p;
+
+	page_init(&p, shell_view(sh));
+	if (sh->args->output == OUTPUT_JSON)
+		json_topology(&p, job, g, gap);
+	else if (sh->args->dot)
+		render_dot(&p, job, g);
+	else
+		render_topology(&p, job, g, gap);
+	return shell_print(sh, &p);
+}
+
+int cmd_topology(struct shell *sh)
+{
+	struct control_response resp;
+	struct graph *g = NULL;
+	struct error err = {0};
+	double gap = 0;
+	enum status st;
+	int with = ask_job(sh, &resp, CONTROL_JOB);
+
+	if (with != 0)
+		return with;
+	st = build_graph(&g, &resp.jobs[0], &err);
+	if (st == ST_OK)
+		st = topology_gap(&gap, g, &err);
+	with = st == ST_OK ? print_topology(sh, &resp.jobs[0], g, gap) : shell_fail(sh, &err, EXIT_FAILED);
+	graph_destroy(g);
+	control_response_fini(&resp);
+	return with;
+}

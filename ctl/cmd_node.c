@@ -1,0 +1,106 @@
+/* The verbs about the node and the tool: status, peers, version, help. */
+#include "ctl/render_json.h"
+#include "ctl/render_text.h"
+#include "ctl/shell.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int cmd_status(struct shell *sh)
+{
+	struct control_request req = {.type = CONTROL_STATUS}, list = {.type = CONTROL_JOBS};
+	struct control_response resp, jobs = {0};
+	int json = sh->args->output == OUTPUT_JSON;
+	struct page p;
+	int with = shell_ask(sh, &resp, &req);
+
+	if (with != 0)
+		return with;
+	if (!json)
+		with = shell_ask(sh, &jobs, &list);
+	if (with == 0) {
+		page_init(&p, shell_view(sh));
+		if (json)
+			json_status(&p, &resp.info);
+		else
+			render_status(&p, &resp.info, jobs.jobs, jobs.n_jobs);
+		with = shell_print(sh, &p);
+		if (!json)
+			control_response_fini(&jobs);
+	}
+	control_response_fini(&resp);
+	return with;
+}
+
+int cmd_peers(struct shell *sh)
+{
+	struct control_request req = {.type = CONTROL_PEERS};
+	struct control_response resp;
+	struct page p;
+	int with = shell_ask(sh, &resp, &req);
+
+	if (with != 0)
+		return with;
+	page_init(&p, shell_view(sh));
+	if (sh->args->output == OUTPUT_JSON)
+		json_peers(&p, resp.members, resp.n_members);
+	else
+		render_peers(&p, resp.members, resp.n_members);
+	control_response_fini(&resp);
+	return shell_print(sh, &p);
+}
+
+static int print_version(struct shell *sh, const struct control_status *daemon, int asked)
+{
+	struct page p;
+
+	page_init(&p, shell_view(sh));
+	if (sh->args->output == OUTPUT_JSON)
+		json_version(&p, daemon);
+	else {
+		page_put(&p, "dadamctl  %s  control protocol %d\n", DADAM_VERSION, CONTROL_VERSION);
+		if (daemon != NULL) {
+			page_put(&p, "dadamd    ");
+			page_clean(&p, daemon->version);
+			page_put(&p, "  at %s\n", sh->client.path);
+		} else if (asked)
+			page_put(&p, "dadamd    not reachable\n");
+	}
+	return shell_print(sh, &p);
+}
+
+int cmd_version(struct shell *sh)
+{
+	struct control_request req = {.type = CONTROL_VERSION_INFO};
+	struct control_response resp;
+	int with, printed;
+
+	if (sh->args->operand != NULL) /* --version: only ours */
+		return print_version(sh, NULL, 0);
+	with = shell_ask(sh, &resp, &req);
+	printed = print_version(sh, with == 0 ? &resp.info : NULL, 1);
+	if (with != 0)
+		return with;
+	control_response_fini(&resp);
+	return printed;
+}
+
+int cmd_help(struct shell *sh)
+{
+	const char *topic = sh->args->operand;
+	enum verb verb;
+	struct error err;
+
+	if (topic == NULL)
+		return shell_write(sh, help_text(), strlen(help_text()));
+	if (strcmp(topic, "exit") == 0)
+		return shell_write(sh, exits_help, strlen(exits_help));
+	if (verb_find(&verb, topic))
+		return shell_write(sh, help_of(verb), strlen(help_of(verb)));
+	(void)error_set(&err, ST_INVALID, "help: unknown verb '%.60s'", topic);
+	if (verb_near(topic) != NULL)
+		error_hint(&err, "did you mean 'dadamctl help %s'?", verb_near(topic));
+	else
+		error_hint(&err, "dadamctl help");
+	return shell_fail(sh, &err, EXIT_USAGE);
+}

@@ -1,0 +1,131 @@
+/* A job's graph as text and for Graphviz. See render_topology.h. */
+#include "ctl/render_topology.h"
+
+#include "ctl/table.h"
+#include "ctl/show.h"
+#include "libcore/base/mem.h"
+#include "libcore/topology/weights.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct control_rank *find_rank(const struct control_job *job, uint32_t rank)
+{
+	for (uint32_t i = 0; i < job->n_ranks_sent; i++)
+		if (job->ranks[i].rank == rank)
+			return &job->ranks[i];
+	return NULL;
+}
+
+static void rank_label(char out[80], const struct control_job *job, uint32_t rank)
+{
+	const struct control_rank *r = find_rank(job, rank);
+
+	if (r != NULL && *r->node_name != '\0')
+		show_clean(out, 80, r->node_name);
+	else
+		(void)snprintf(out, 80, "rank %u", rank);
+}
+
+static double edge_weight(const struct graph *g, uint32_t a, uint32_t b)
+{
+	return weights_metropolis(graph_degree(g, a), graph_degree(g, b));
+}
+
+enum status topology_gap(double *gap, const struct graph *g, struct error *err)
+{
+	size_t n = graph_n(g);
+	double *w = mem_alloc(n * n, sizeof *w);
+	enum status st;
+
+	if (w == NULL)
+		return error_set(err, ST_NOMEM, "out of memory for %zu x %zu weights", n, n);
+	weights_matrix(w, g);
+	st = weights_spectral_gap(gap, w, (uint32_t)n, err);
+	mem_free(w);
+	return st;
+}
+
+/* "node-2 0.333, node-4 0.333" and the weight that is left for itself. */
+static double neighbours_text(char out[TABLE_CELL_SIZE], const struct control_job *job, const struct graph *g,
+		uint32_t rank)
+{
+	const uint32_t *neighbours = graph_neighbours(g, rank);
+	char label[80];
+	double own = 1;
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (uint32_t i = 0; i < graph_degree(g, rank); i++) {
+		double w = edge_weight(g, rank, neighbours[i]);
+
+		own -= w;
+		rank_label(label, job, neighbours[i]);
+		if (used < TABLE_CELL_SIZE)
+			used += (size_t)snprintf(out + used, TABLE_CELL_SIZE - used, "%s%s %.3f", i > 0 ? ", " : "", label, w);
+	}
+	return own;
+}
+
+void render_topology(struct page *p, const struct control_job *job, const struct graph *g, double gap)
+{
+	static const struct table_column columns[] = {{"RANK", true, 0}, {"NODE", false, 0}, {"STATE", false, 2},
+		{"OWN", true, 1}, {"NEIGHBOURS", false, 0}};
+	char id[ID_SHORT_SIZE], text[TABLE_CELL_SIZE], label[80];
+	struct table t;
+
+	id_short(id, &job->id);
+	page_clean(p, job->name);
+	page_put(p, " %s  ", id);
+	page_clean(p, job->topology);
+	page_put(p, " of %u  %zu links  Metropolis weights  spectral gap %.4f\n\n", graph_n(g), graph_n_edges(g), gap);
+	table_init(&t, columns, sizeof columns / sizeof *columns);
+	for (uint32_t i = 0; i < graph_n(g); i++) {
+		const struct control_rank *r = find_rank(job, i);
+		double own = neighbours_text(text, job, g, i);
+
+		rank_label(label, job, i);
+		table_put(&t, PAINT_PLAIN, "%u", i);
+		table_put(&t, PAINT_PLAIN, "%s", label);
+		table_put(&t, PAINT_PLAIN, "%s", r != NULL ? control_rank_state_text(r->state) : "-");
+		table_put(&t, PAINT_PLAIN, "%.3f", own);
+		table_put(&t, PAINT_PLAIN, "%s", text);
+	}
+	table_render(p, &t, 0);
+}
+
+/* A Graphviz string: quotes and backslashes are escaped. */
+static void put_quoted(struct page *p, const char *text)
+{
+	page_put(p, "\"");
+	for (; *text != '\0'; text++)
+		page_put(p, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+	page_put(p, "\"");
+}
+
+void render_dot(struct page *p, const struct control_job *job, const struct graph *g)
+{
+	char label[80];
+
+	page_put(p, "graph ");
+	show_clean(label, sizeof label, job->name);
+	put_quoted(p, label);
+	page_put(p, " {\n");
+	for (uint32_t i = 0; i < graph_n(g); i++) {
+		const struct control_rank *r = find_rank(job, i);
+		int lost = r != NULL && (r->state == CONTROL_RANK_LOST || r->state == CONTROL_RANK_FAILED);
+
+		rank_label(label, job, i);
+		page_put(p, "\tr%u [label=", i);
+		put_quoted(p, label);
+		page_put(p, "%s];\n", lost ? ", color=red" : "");
+	}
+	for (uint32_t i = 0; i < graph_n(g); i++)
+		for (uint32_t k = 0; k < graph_degree(g, i); k++) {
+			uint32_t j = graph_neighbours(g, i)[k];
+
+			if (i < j)
+				page_put(p, "\tr%u -- r%u [label=\"%.3f\"];\n", i, j, edge_weight(g, i, j));
+		}
+	page_put(p, "}\n");
+}
