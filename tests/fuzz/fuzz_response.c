@@ -1,0 +1,9 @@
+/* Any bytes as a message: a response of the control socket. See fuzz_message(). */
+#include "tests/fuzz/fuzz.h"
+#include "tests/lib/codec_check.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	fuzz_message(&codec_response, data, size);
+	return 0;
+}
