@@ -1,0 +1,45 @@
+/* The shell of the collect machine: the mean of all models over a spanning tree, at the end of a job.
+ *
+ * A plan (WORKER_COLLECT) names the ranks; everybody computes the same tree over them. A plan with a
+ * greater number starts anew from x. Frames of a plan that this worker has not heard of yet wait: the
+ * link is not read until the plan comes. Sums and mean live in one vector (the gradient's, which nobody
+ * needs any more). Loop thread, while compute is at rest. */
+#ifndef DAEMON_WORKER_GATHER_H
+#define DAEMON_WORKER_GATHER_H
+
+#include "daemon/worker/links.h"
+#include "libcore/topology/graph.h"
+
+#include <stdint.h>
+
+struct gather_config {
+	struct links *links;
+	const struct graph *graph; /* of all ranks */
+	uint32_t rank, n_ranks, segment, window;
+	const real *x;
+	real *mean;                /* n parameters */
+	void *data;
+	/* ranks: the least number of ranks in the mean of a segment; 0: there is none. */
+	void (*over)(void *data, uint32_t ranks);
+	void (*fail)(void *data, const struct error *err);
+};
+
+struct gather;
+
+/* ST_NOMEM. */
+MUST_CHECK enum status gather_create(struct gather **out, const struct gather_config *cfg, struct error *err);
+void gather_destroy(struct gather *g);
+
+/* A plan that is not greater than the one at hand is ignored. Compute must be at rest. */
+void gather_start(struct gather *g, uint32_t plan, uint64_t ranks);
+
+/* MODEL and SENT of MODEL_SUM and MODEL_MEAN, and every CLOSED. */
+void gather_link(struct gather *g, const struct links_event *ev);
+
+/* Slots whose places may hold something of a link that is gone: not to be given to another. */
+uint64_t gather_slots_busy(const struct gather *g);
+
+int gather_is_root(const struct gather *g);
+uint32_t gather_plan(const struct gather *g); /* 0: none yet */
+
+#endif

@@ -1,0 +1,567 @@
+/* Links between workers. See links.h.
+ *
+ * The life of a link, in the order of this file:
+ *
+ *   links_take ─► on_open ─► payload_at, on_frame ─► events
+ *   links_send, links_send_model ─► on_sent
+ *   links_tick (silence), links_close, links_finish ─► on_close ─► CLOSED, free */
+#include "daemon/worker/links.h"
+
+#include "libcore/base/mem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define FLOATS_PER_LINE 16U /* places begin at cache lines */
+#define TICK_LATE_MS 1500U  /* a tick this late says something of us, not of the peers */
+
+struct link {
+	struct links *all;
+	uint32_t slot, rank;
+	uint64_t link; /* the daemons' number */
+	struct conn *conn;
+	int closing, up_sent, up_heard;
+	int reading;
+	uint64_t read_on_ms; /* when reading was last turned on */
+	uint32_t occupied;   /* bit set of places */
+	uint8_t *packed;     /* a payload that is not plain, wire_bound bytes */
+	uint64_t counted;    /* conn's bytes that are in the totals already */
+	uint32_t n_unsent;   /* model frames queued */
+	uint64_t waiting_since; /* n_unsent > 0 since then (ns) */
+	double waited_s;     /* this round, with model frames in the queue */
+	char why[160];
+};
+
+struct links {
+	uv_loop_t *loop;
+	struct links_config cfg;
+	uint32_t n_segments, stride; /* parameters from place to place */
+	struct wire *wire;
+	struct link *slots[LINKS_MAX];
+	real *places[LINKS_MAX]; /* window * stride, kept from link to link */
+	struct links_bytes bytes; /* of links that are gone, and payload */
+	uint64_t last_tick_ms;
+};
+
+static void on_open(void *data, struct conn *c);
+static enum status payload_at(void *data, const struct frame *f, uint8_t **dst, struct error *err);
+static void on_frame(void *data, struct conn *c, const struct frame *f);
+static void on_sent(void *data, struct conn *c, uint64_t tag, int status);
+static void on_close(void *data, struct conn *c, const struct error *why);
+
+enum status links_create(struct links **out, uv_loop_t *loop, const struct links_config *cfg, struct error *err)
+{
+	struct links *l = mem_alloc(1, sizeof *l);
+	enum status st;
+
+	if (l == NULL)
+		return error_set(err, ST_NOMEM, "links: out of memory");
+	l->loop = loop;
+	l->cfg = *cfg;
+	l->n_segments = (uint32_t)((cfg->n_params + cfg->segment - 1) / cfg->segment);
+	l->stride = cfg->n_params < cfg->segment ? (uint32_t)cfg->n_params : cfg->segment;
+	l->stride = (l->stride + FLOATS_PER_LINE - 1) / FLOATS_PER_LINE * FLOATS_PER_LINE;
+	st = wire_create(&l->wire, cfg->zstd, cfg->segment, err);
+	if (st != ST_OK) {
+		mem_free(l);
+		return st;
+	}
+	wire_set_local(l->wire, 1);
+	*out = l;
+	return ST_OK;
+}
+
+void links_destroy(struct links *l)
+{
+	if (l == NULL)
+		return;
+	for (uint32_t s = 0; s < LINKS_MAX; s++)
+		mem_free_big(l->places[s], (size_t)l->cfg.window * l->stride, sizeof(real));
+	wire_destroy(l->wire);
+	mem_free(l);
+}
+
+static void tell(struct links *l, struct links_event ev)
+{
+	l->cfg.on_event(l->cfg.data, &ev);
+}
+
+/* ---- birth ---- */
+
+static int free_slot(const struct links *l, uint64_t busy)
+{
+	for (uint32_t s = 0; s < LINKS_MAX; s++)
+		if (l->slots[s] == NULL && (busy >> s & 1) == 0)
+			return (int)s;
+	return -1;
+}
+
+static enum status make_link(struct link **out, struct links *l, uint32_t slot, struct error *err)
+{
+	struct link *k = mem_alloc(1, sizeof *k);
+
+	if (l->places[slot] == NULL)
+		l->places[slot] = mem_alloc_big((size_t)l->cfg.window * l->stride, sizeof(real));
+	if (k == NULL || l->places[slot] == NULL) {
+		mem_free(k);
+		return error_set(err, ST_NOMEM, "a link: out of memory");
+	}
+	k->all = l;
+	k->slot = slot;
+	k->reading = 1;
+	k->read_on_ms = uv_now(l->loop);
+	*out = k;
+	return ST_OK;
+}
+
+static int is_loopback(const struct conn *c)
+{
+	char address[64];
+
+	conn_peer_address(c, address);
+	return strncmp(address, "127.", 4) == 0 || strncmp(address, "[::1]", 5) == 0 || strcmp(address, "unix") == 0;
+}
+
+static void look_where_peers_are(struct links *l)
+{
+	int local = 1;
+
+	for (uint32_t s = 0; s < LINKS_MAX; s++)
+		if (l->slots[s] != NULL && !is_loopback(l->slots[s]->conn))
+			local = 0;
+	wire_set_local(l->wire, local);
+}
+
+static enum status check_take(const struct links *l, uint32_t rank, int slot, struct error *err)
+{
+	if (rank >= l->cfg.n_ranks || rank == l->cfg.rank)
+		return error_set(err, ST_PROTO, "a link to rank %u came to rank %u of %u", rank, l->cfg.rank, l->cfg.n_ranks);
+	if (slot < 0)
+		return error_set(err, ST_UNAVAILABLE, "a link to rank %u came, all %u slots are taken", rank, LINKS_MAX);
+	return ST_OK;
+}
+
+enum status links_take(struct links *l, struct conn *from, uint64_t link, uint32_t rank, int accepted, uint64_t busy,
+		struct error *err)
+{
+	struct conn_config cfg = {.limits = {.max_head = FRAME_MAX_HEAD, .max_payload = FRAME_MAX_PAYLOAD_LINK}};
+	struct conn_owner owner = {.on_open = on_open, .on_frame = on_frame, .on_close = on_close};
+	int slot = free_slot(l, busy);
+	enum status st = check_take(l, rank, slot, err);
+	struct link *k = NULL;
+
+	if (st == ST_OK)
+		st = make_link(&k, l, (uint32_t)slot, err);
+	if (st != ST_OK)
+		return st;
+	memcpy(cfg.congestion, l->cfg.congestion, sizeof cfg.congestion);
+	k->link = link;
+	k->rank = rank;
+	owner.data = k;
+	k->conn = conn_take_passenger(from, &cfg, owner, err);
+	if (k->conn == NULL) {
+		mem_free(k);
+		return ST_IO;
+	}
+	conn_set_sink(k->conn, (struct frame_sink){.data = k, .payload_at = payload_at});
+	l->slots[slot] = k;
+	tell(l, (struct links_event){.type = LINKS_OPEN, .slot = k->slot, .rank = rank, .link = link, .accepted = accepted != 0});
+	return ST_OK;
+}
+
+static void on_open(void *data, struct conn *c)
+{
+	struct link *k = data;
+
+	(void)c;
+	look_where_peers_are(k->all); /* the address is known now */
+}
+
+/* ---- what comes in ---- */
+
+static enum status check_segment(const struct link *k, const struct link_model_delta *d, struct error *err)
+{
+	if (!k->up_heard)
+		return error_set(err, ST_PROTO, "a segment before LINK_UP");
+	if (d->segment >= k->all->n_segments)
+		return error_set(err, ST_PROTO, "segment %u of %u", d->segment, k->all->n_segments);
+	if (d->n != links_n_params(k->all, d->segment))
+		return error_set(err, ST_PROTO, "segment %u has %u parameters, %u are right", d->segment, d->n,
+				links_n_params(k->all, d->segment));
+	if ((k->occupied >> d->segment % k->all->cfg.window & 1) != 0)
+		return error_set(err, ST_PROTO, "segment %u came before there was room for it (window %u)", d->segment,
+				k->all->cfg.window);
+	return ST_OK;
+}
+
+static real *place(const struct links *l, uint32_t slot, uint32_t segment)
+{
+	return l->places[slot] + (size_t)(segment % l->cfg.window) * l->stride;
+}
+
+/* Before the payload is read: everything about it is checked, and its place chosen. */
+static enum status payload_at(void *data, const struct frame *f, uint8_t **dst, struct error *err)
+{
+	struct link *k = data;
+	struct link_msg m;
+	enum status st = link_decode(&m, f, err);
+
+	if (st == ST_OK)
+		st = check_segment(k, &m.u.delta, err);
+	if (st == ST_OK)
+		st = wire_check(&m.u.delta, f->payload_len, err);
+	if (st != ST_OK)
+		return error_wrap(err, st, "rank %u", k->rank);
+	if (wire_is_plain(&m.u.delta)) {
+		*dst = (uint8_t *)place(k->all, k->slot, m.u.delta.segment);
+		return ST_OK;
+	}
+	if (k->packed == NULL)
+		k->packed = mem_alloc(wire_bound(k->all->cfg.segment), 1);
+	*dst = k->packed; /* NULL: the parser finds its own room, or says that there is none */
+	return ST_OK;
+}
+
+static enum status check_up(const struct link *k, const struct link_up *up, struct error *err)
+{
+	const struct links_config *cfg = &k->all->cfg;
+
+	if (k->up_heard)
+		return error_set(err, ST_PROTO, "a second LINK_UP");
+	if (up->rank != k->rank)
+		return error_set(err, ST_PROTO, "says that it is rank %u", up->rank);
+	if (up->n_params != cfg->n_params)
+		return error_set(err, ST_PROTO, "has a model of %llu parameters, here it has %zu",
+				(unsigned long long)up->n_params, cfg->n_params);
+	if (up->segment != cfg->segment)
+		return error_set(err, ST_PROTO, "has segments of %u parameters, here they have %u", up->segment, cfg->segment);
+	return ST_OK;
+}
+
+static enum status take_model(struct link *k, const struct frame *f, const struct link_msg *m, struct error *err)
+{
+	const struct link_model_delta *d = &m->u.delta;
+	enum status st = ST_OK;
+
+	if (!wire_is_plain(d))
+		st = wire_decode(k->all->wire, place(k->all, k->slot, d->segment), d, f->payload, f->payload_len, err);
+	if (st != ST_OK)
+		return st;
+	k->occupied |= 1U << d->segment % k->all->cfg.window;
+	tell(k->all, (struct links_event){.type = LINKS_MODEL, .slot = k->slot, .rank = k->rank, .msg = m});
+	return ST_OK;
+}
+
+static enum status dispatch(struct link *k, const struct frame *f, const struct link_msg *m, struct error *err)
+{
+	struct links_event ev = {.slot = k->slot, .rank = k->rank, .msg = m};
+	enum status st;
+
+	if (!k->up_heard && m->type != LINK_UP)
+		return error_set(err, ST_PROTO, "%s before LINK_UP", link_type_text(m->type));
+	switch (m->type) {
+	case LINK_UP:
+		st = check_up(k, &m->u.up, err);
+		if (st != ST_OK)
+			return st;
+		k->up_heard = 1;
+		ev.type = LINKS_UP;
+		break;
+	case LINK_ROUND_BEGIN:
+		ev.type = LINKS_BEGIN;
+		break;
+	case LINK_MODEL_DELTA:
+	case LINK_MODEL_SUM:
+	case LINK_MODEL_MEAN:
+		return take_model(k, f, m, err);
+	case LINK_ALIVE:
+		ev.type = LINKS_ALIVE;
+		break;
+	case LINK_BYE:
+		ev.type = LINKS_BYE;
+		break;
+	}
+	tell(k->all, ev);
+	return ST_OK;
+}
+
+static void on_frame(void *data, struct conn *c, const struct frame *f)
+{
+	struct link *k = data;
+	struct error err = {0};
+	struct link_msg m;
+	enum status st;
+
+	(void)c;
+	if (k->closing)
+		return;
+	st = link_decode(&m, f, &err);
+	if (st == ST_OK)
+		st = dispatch(k, f, &m, &err);
+	if (st != ST_OK)
+		links_close(k->all, k->slot, err.msg);
+}
+
+/* ---- what goes out ---- */
+
+static struct link *alive(const struct links *l, uint32_t slot)
+{
+	struct link *k = slot < LINKS_MAX ? l->slots[slot] : NULL;
+
+	return k != NULL && !k->closing ? k : NULL;
+}
+
+void links_send(struct links *l, uint32_t slot, const struct link_msg *m)
+{
+	struct link *k = alive(l, slot);
+	struct buf bytes = {0};
+	struct error err = {0};
+
+	if (k == NULL)
+		return;
+	if (m->type == LINK_UP)
+		k->up_sent = 1;
+	if (link_encode(&bytes, m, &err) == ST_OK && conn_send(k->conn, &bytes, &err) == ST_OK)
+		return;
+	buf_fini(&bytes);
+	links_close(l, slot, err.msg);
+}
+
+
+/* Which frame it was, for SENT: type, low bits of the round, segment. */
+static uint64_t tag_of(const struct link_msg *m)
+{
+	return (uint64_t)m->type << 56 | (m->u.delta.round & LINKS_ROUND_BITS) << 32 | m->u.delta.segment;
+}
+
+static void count_model(struct links *l, const struct link_msg *m, const struct blob *b)
+{
+	if (m->type == LINK_MODEL_DELTA)
+		l->bytes.payload += m->u.delta.encoded_len;
+	else
+		l->bytes.mean_wire += b->head_len + b->payload_len;
+}
+
+enum status links_send_model(struct links *l, uint64_t slots, struct link_msg *m, const real *x, struct error *err)
+{
+	struct blob *b;
+	enum status st;
+
+	m->u.delta.n = links_n_params(l, m->u.delta.segment);
+	st = wire_encode(l->wire, &b, m, x, err);
+	if (st != ST_OK)
+		return st;
+	for (uint32_t s = 0; s < LINKS_MAX; s++) {
+		struct link *k = (slots >> s & 1) != 0 ? alive(l, s) : NULL;
+		struct error why = {0};
+
+		if (k == NULL)
+			continue;
+		if (conn_send_blob(k->conn, b, on_sent, k, tag_of(m), &why) != ST_OK) {
+			links_close(l, s, why.msg);
+			continue;
+		}
+		if (k->n_unsent++ == 0)
+			k->waiting_since = uv_hrtime();
+		count_model(l, m, b);
+	}
+	blob_unref(b);
+	return ST_OK;
+}
+
+static void on_sent(void *data, struct conn *c, uint64_t tag, int status)
+{
+	struct link *k = data;
+
+	(void)c;
+	if (--k->n_unsent == 0)
+		k->waited_s += (double)(uv_hrtime() - k->waiting_since) * 1e-9;
+	if (status != 0 || k->closing)
+		return;
+	tell(k->all, (struct links_event){.type = LINKS_SENT, .slot = k->slot, .rank = k->rank,
+			.model = (enum link_type)(tag >> 56), .round = tag >> 32 & LINKS_ROUND_BITS, .segment = (uint32_t)tag});
+}
+
+/* ---- time and the end ---- */
+
+void links_read(struct links *l, uint32_t slot, int on)
+{
+	struct link *k = alive(l, slot);
+
+	if (k == NULL || k->reading == on)
+		return;
+	k->reading = on;
+	if (on)
+		k->read_on_ms = uv_now(l->loop);
+	conn_read(k->conn, on);
+}
+
+static void tick_one(struct link *k, const struct link_msg *m, uint64_t now, int late)
+{
+	uint64_t heard = conn_heard_ms(k->conn), since = heard > k->read_on_ms ? heard : k->read_on_ms;
+	char why[160];
+
+	if (late)
+		k->read_on_ms = now;
+	else if (k->reading && now > since + k->all->cfg.timeout_ms) {
+		snprintf(why, sizeof why, "nothing heard for %.1f s (timeouts.link)", (double)(now - since) / 1000);
+		links_close(k->all, k->slot, why);
+		return;
+	}
+	if (k->up_sent && !conn_is_full(k->conn))
+		links_send(k->all, k->slot, m);
+}
+
+void links_tick(struct links *l, uint64_t round, int32_t waiting_for)
+{
+	struct link_msg m = {.type = LINK_ALIVE, .u.alive = {.round = round, .waiting_for = waiting_for}};
+	uint64_t now = uv_now(l->loop);
+	int late = l->last_tick_ms != 0 && now > l->last_tick_ms + TICK_LATE_MS; /* we were stopped: ask the sockets first */
+
+	l->last_tick_ms = now;
+	for (uint32_t s = 0; s < LINKS_MAX; s++)
+		if (alive(l, s) != NULL)
+			tick_one(l->slots[s], &m, now, late);
+}
+
+void links_close(struct links *l, uint32_t slot, const char *why)
+{
+	struct link *k = alive(l, slot);
+	struct error err;
+
+	if (k == NULL)
+		return;
+	k->closing = 1;
+	(void)error_set(&err, ST_CLOSED, "%s", why);
+	conn_close(k->conn, 0, &err);
+}
+
+void links_finish(struct links *l, unsigned limit_ms)
+{
+	for (uint32_t s = 0; s < LINKS_MAX; s++) {
+		struct link *k = alive(l, s);
+
+		if (k == NULL)
+			continue;
+		k->closing = 1; /* nothing that comes now counts */
+		conn_close(k->conn, limit_ms, NULL);
+	}
+}
+
+static void settle(struct link *k)
+{
+	uint64_t sent = conn_bytes_sent(k->conn);
+
+	k->all->bytes.wire += sent - k->counted;
+	k->counted = sent;
+}
+
+static void on_close(void *data, struct conn *c, const struct error *why)
+{
+	struct link *k = data;
+	struct links *l = k->all;
+	struct links_event ev = {.type = LINKS_CLOSED, .slot = k->slot, .rank = k->rank, .link = k->link};
+
+	(void)c;
+	settle(k);
+	snprintf(k->why, sizeof k->why, "%.150s", why != NULL && why->msg[0] != 0 ? why->msg : "closed in order");
+	ev.why = k->why;
+	l->slots[k->slot] = NULL;
+	look_where_peers_are(l);
+	tell(l, ev);
+	mem_free(k->packed);
+	mem_free(k);
+}
+
+/* ---- small things ---- */
+
+const real *links_place(const struct links *l, uint32_t slot, uint32_t segment)
+{
+	return place(l, slot, segment);
+}
+
+void links_release(struct links *l, uint32_t slot, uint32_t segment)
+{
+	if (l->slots[slot] != NULL)
+		l->slots[slot]->occupied &= ~(1U << segment % l->cfg.window);
+}
+
+void links_release_all(struct links *l, uint32_t segment)
+{
+	for (uint32_t s = 0; s < LINKS_MAX; s++)
+		links_release(l, s, segment);
+}
+
+void links_round_over(struct links *l)
+{
+	double slowest = 0;
+
+	for (uint32_t s = 0; s < LINKS_MAX; s++) {
+		struct link *k = l->slots[s];
+
+		if (k == NULL)
+			continue;
+		slowest = k->waited_s > slowest ? k->waited_s : slowest;
+		k->waited_s = 0;
+	}
+	wire_round_over(l->wire, slowest);
+}
+
+uint32_t links_n_params(const struct links *l, uint32_t segment)
+{
+	size_t first = (size_t)segment * l->cfg.segment, left = l->cfg.n_params - first;
+
+	return left < l->cfg.segment ? (uint32_t)left : l->cfg.segment;
+}
+
+uint32_t links_n_segments(const struct links *l)
+{
+	return l->n_segments;
+}
+
+size_t links_total_params(const struct links *l)
+{
+	return l->cfg.n_params;
+}
+
+uint64_t links_open(const struct links *l)
+{
+	uint64_t set = 0;
+
+	for (uint32_t s = 0; s < LINKS_MAX; s++)
+		if (alive(l, s) != NULL)
+			set |= (uint64_t)1 << s;
+	return set;
+}
+
+uint64_t links_up(const struct links *l)
+{
+	uint64_t set = links_open(l);
+
+	for (uint32_t s = 0; s < LINKS_MAX; s++)
+		if ((set >> s & 1) != 0 && !(l->slots[s]->up_sent && l->slots[s]->up_heard))
+			set &= ~((uint64_t)1 << s);
+	return set;
+}
+
+uint32_t links_rank(const struct links *l, uint32_t slot)
+{
+	return l->slots[slot] != NULL ? l->slots[slot]->rank : UINT32_MAX;
+}
+
+int links_slot_of(const struct links *l, uint32_t rank)
+{
+	for (uint32_t s = 0; s < LINKS_MAX; s++)
+		if (alive(l, s) != NULL && l->slots[s]->rank == rank)
+			return (int)s;
+	return -1;
+}
+
+void links_bytes(const struct links *l, struct links_bytes *out)
+{
+	*out = l->bytes;
+	for (uint32_t s = 0; s < LINKS_MAX; s++)
+		if (l->slots[s] != NULL)
+			out->wire += conn_bytes_sent(l->slots[s]->conn) - l->slots[s]->counted;
+	out->wire -= out->mean_wire < out->wire ? out->mean_wire : out->wire;
+}

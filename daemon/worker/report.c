@@ -1,0 +1,194 @@
+/* What the daemon is told: progress, log lines, links, the mean, the end. See worker_private.h. */
+#include "daemon/worker/worker_private.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void tell(struct worker *w, const struct worker_msg *m)
+{
+	struct buf bytes = {0};
+
+	if (worker_encode(&bytes, m, NULL) != ST_OK || conn_send(w->daemon, &bytes, NULL) != ST_OK)
+		buf_fini(&bytes);
+}
+
+static enum control_rank_state state_of(enum worker_phase phase)
+{
+	switch (phase) {
+	case WORKER_PHASE_NEW:
+	case WORKER_PHASE_LOADING:
+		return CONTROL_RANK_STARTING;
+	case WORKER_PHASE_READY:
+		return CONTROL_RANK_READY;
+	case WORKER_PHASE_RUNNING:
+		return CONTROL_RANK_RUNNING;
+	case WORKER_PHASE_TRAINED:
+	case WORKER_PHASE_COLLECTING:
+	case WORKER_PHASE_SAVING:
+		return CONTROL_RANK_TRAINED;
+	case WORKER_PHASE_LEAVING:
+	case WORKER_PHASE_LEFT:
+		return CONTROL_RANK_DONE;
+	case WORKER_PHASE_FAILED:
+		return CONTROL_RANK_FAILED;
+	}
+	return CONTROL_RANK_STARTING;
+}
+
+static unsigned count_bits(uint64_t set)
+{
+	return (unsigned)__builtin_popcountll(set);
+}
+
+static void fill_training(struct worker *w, struct control_rank *view)
+{
+	struct trainer_report r;
+
+	trainer_report(w->trainer, &r);
+	view->step = r.step;
+	view->loss = r.loss;
+	view->compute_s = r.compute_s;
+	view->metrics_step = r.metrics_step;
+	view->n_metrics = r.n_metrics;
+	for (uint32_t i = 0; i < r.n_metrics; i++) {
+		memcpy(view->metrics[i].name, r.metrics[i].name, sizeof view->metrics[i].name);
+		view->metrics[i].value = r.metrics[i].value;
+	}
+	view->n_params = r.n_params;
+	view->train_rows = r.train_rows;
+	view->test_rows = r.test_rows;
+}
+
+static void fill_links(struct worker *w, struct control_rank *view)
+{
+	struct links_bytes bytes;
+
+	links_bytes(w->links, &bytes);
+	view->payload_bytes = bytes.payload;
+	view->wire_bytes = bytes.wire;
+	view->links_up = count_bits(links_up(w->links));
+	view->round = rounds_round(w->rounds);
+	view->waiting_for = rounds_waiting_for(w->rounds);
+	view->missed_segments = rounds_missed(w->rounds);
+}
+
+static void tell_progress(struct worker *w, enum worker_type type)
+{
+	struct worker_msg m = {.type = type};
+	struct control_rank *view = &m.u.progress.view;
+	uint64_t wait_ns = w->wait_ns + (w->rest_since_ns != 0 ? uv_hrtime() - w->rest_since_ns : 0);
+
+	m.u.progress.state = state_of(w->phase);
+	view->rank = w->setup.rank;
+	view->loss = NAN;
+	view->waiting_for = -1;
+	view->wait_s = (double)wait_ns * 1e-9;
+	view->links_wanted = count_bits(w->setup.neighbours);
+	fill_training(w, view);
+	m.u.progress.steps_total = trainer_total_steps(w->trainer);
+	if (w->rounds != NULL)
+		fill_links(w, view);
+	tell(w, &m);
+}
+
+void report_ready(struct worker *w)
+{
+	tell_progress(w, WORKER_READY);
+}
+
+void report_progress(struct worker *w)
+{
+	tell_progress(w, WORKER_PROGRESS);
+}
+
+void report_log(void *data, int level, const char *text)
+{
+	struct worker *w = data;
+	struct worker_msg m = {.type = WORKER_LOG, .u.log = {.level = (uint8_t)level}};
+
+	snprintf(m.u.log.text, sizeof m.u.log.text, "%s", text);
+	tell(w, &m);
+}
+
+void report_log_f(struct worker *w, int level, const char *fmt, ...)
+{
+	char text[400];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	report_log(w, level, text);
+}
+
+void report_plugin_log(struct worker *w)
+{
+	enum dadam_log_level level;
+	char text[PLUGIN_LOG_BYTES];
+
+	while (w->trainer != NULL && plugin_take_log(trainer_plugin(w->trainer), &level, text))
+		report_log_f(w, level == DADAM_LOG_WARN ? 2 : level == DADAM_LOG_DEBUG ? 0 : 1, "plugin %s: %s",
+				w->spec.plugin, text);
+}
+
+void report_link(struct worker *w, uint64_t link, uint32_t rank, int up, const char *why)
+{
+	struct worker_msg m = {.type = WORKER_LINK_STATE,
+			.u.link_state = {.link = link, .rank = rank, .up = up != 0}};
+
+	snprintf(m.u.link_state.why, sizeof m.u.link_state.why, "%s", why);
+	tell(w, &m);
+	if (up)
+		report_log_f(w, 1, "link to rank %u is up", rank);
+	else
+		report_log_f(w, 1, "link to rank %u ended: %s", rank, why);
+}
+
+void report_trained(struct worker *w)
+{
+	struct trainer_report r;
+	struct links_bytes bytes;
+
+	trainer_report(w->trainer, &r);
+	links_bytes(w->links, &bytes);
+	report_log_f(w, 1, "%s at step %llu, round %llu: loss %.6g, %llu bytes of parameters sent, %llu on the wire",
+			w->stopped ? "stopped" : "trained", (unsigned long long)r.step,
+			(unsigned long long)rounds_round(w->rounds), r.loss, (unsigned long long)bytes.payload,
+			(unsigned long long)bytes.wire);
+}
+
+void report_mean(struct worker *w)
+{
+	struct worker_msg m = {.type = WORKER_MEAN, .u.mean = {.of = w->mean_ranks, .n_metrics = w->n_mean_metrics}};
+	struct links_bytes bytes;
+
+	links_bytes(w->links, &bytes);
+	if (w->mean_ranks > 0)
+		report_log_f(w, 1, "mean of %u ranks: %llu bytes sent for it", w->mean_ranks,
+				(unsigned long long)bytes.mean_wire);
+	if (w->mean_ranks == 0 || !gather_is_root(w->gather))
+		return;
+	for (uint32_t i = 0; i < w->n_mean_metrics; i++) {
+		memcpy(m.u.mean.metrics[i].name, w->mean_metrics[i].name, sizeof m.u.mean.metrics[i].name);
+		m.u.mean.metrics[i].value = w->mean_metrics[i].value;
+	}
+	tell(w, &m);
+}
+
+void report_done(struct worker *w)
+{
+	struct worker_msg m = {.type = WORKER_DONE};
+
+	tell(w, &m);
+}
+
+void report_failed(struct worker *w, const struct error *err)
+{
+	struct worker_msg m = {.type = WORKER_FAILED, .u.failed = {.status = err->status}};
+
+	snprintf(m.u.failed.why, sizeof m.u.failed.why, "%.199s", err->msg);
+	snprintf(m.u.failed.hint, sizeof m.u.failed.hint, "%.199s", err->hint);
+	tell(w, &m);
+}

@@ -1,0 +1,317 @@
+/* Gossip rounds over real links. See rounds.h. */
+#include "daemon/worker/rounds.h"
+
+#include "libcore/base/mem.h"
+#include "libcore/mix/mix.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ROW_TOLERANCE 1e-12
+#define SHOWN_WEIGHTS 8U /* more of them do not fit a line */
+
+struct rounds {
+	struct rounds_config cfg;
+	struct gossip *machine;
+	uint64_t missed;
+	struct gossip_mix shown; /* the row that was logged last */
+	int stepping;
+	struct gossip_actions actions;
+};
+
+static void feed(struct rounds *r, const struct gossip_event *ev);
+
+enum status rounds_create(struct rounds **out, const struct rounds_config *cfg, struct error *err)
+{
+	struct rounds *r = mem_alloc(1, sizeof *r);
+	enum status st;
+
+	if (r == NULL)
+		return error_set(err, ST_NOMEM, "rounds: out of memory");
+	r->cfg = *cfg;
+	st = gossip_create(&r->machine, &cfg->gossip, err);
+	if (st != ST_OK) {
+		mem_free(r);
+		return st;
+	}
+	*out = r;
+	return ST_OK;
+}
+
+void rounds_destroy(struct rounds *r)
+{
+	if (r == NULL)
+		return;
+	gossip_destroy(r->machine);
+	mem_free(r);
+}
+
+/* ---- the row of weights ---- */
+
+static double row_sum(const struct gossip_mix *mix)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < mix->n_terms; i++)
+		sum += mix->terms[i].weight;
+	return sum;
+}
+
+static int same_row(const struct gossip_mix *a, const struct gossip_mix *b)
+{
+	if (a->n_terms != b->n_terms)
+		return 0;
+	for (uint32_t i = 0; i < a->n_terms; i++)
+		if (a->terms[i].rank != b->terms[i].rank || a->terms[i].weight != b->terms[i].weight)
+			return 0;
+	return 1;
+}
+
+static void put(char *line, size_t cap, size_t *len, const char *fmt, double number)
+{
+	int n = *len < cap ? snprintf(line + *len, cap - *len, fmt, number) : 0;
+
+	*len += n > 0 ? (size_t)n : 0;
+}
+
+/* "round 17: links to ranks 1 3, weights 0.333 0.333 0.333, row sum 1": own weight at its place. */
+static void show_row(struct rounds *r, const struct gossip_mix *mix, double sum)
+{
+	char line[400];
+	size_t len = 0;
+	uint32_t shown = mix->n_terms < SHOWN_WEIGHTS ? mix->n_terms : SHOWN_WEIGHTS;
+
+	if (same_row(mix, &r->shown))
+		return;
+	r->shown = *mix;
+	put(line, sizeof line, &len, "round %.0f: ", (double)gossip_round(r->machine));
+	put(line, sizeof line, &len, mix->n_terms > 1 ? "links to ranks" : "no links", 0);
+	for (uint32_t i = 0; i < mix->n_terms; i++)
+		if (mix->terms[i].slot != GOSSIP_SELF)
+			put(line, sizeof line, &len, " %.0f", mix->terms[i].rank);
+	put(line, sizeof line, &len, ", weights", 0);
+	for (uint32_t i = 0; i < shown; i++)
+		put(line, sizeof line, &len, " %.17g", mix->terms[i].weight);
+	put(line, sizeof line, &len, shown < mix->n_terms ? " ..., row sum %.17g" : ", row sum %.17g", sum);
+	r->cfg.host.log(r->cfg.host.data, 1, line);
+}
+
+/* ---- actions ---- */
+
+static real *own_segment(const struct rounds *r, uint32_t segment)
+{
+	return r->cfg.x + (size_t)segment * r->cfg.segment;
+}
+
+static void mix_segment(struct rounds *r, const struct gossip_action *a)
+{
+	const real *vectors[GOSSIP_MAX_LINKS + 1];
+	real weights[GOSSIP_MAX_LINKS + 1];
+	const struct gossip_mix *mix = a->mix;
+	double sum = row_sum(mix);
+	struct error err;
+
+	show_row(r, mix, sum);
+	if (!(fabs(sum - 1) <= ROW_TOLERANCE)) {
+		(void)error_set(&err, ST_BUG, "rank %u, round %llu: the row of weights sums to %.17g", r->cfg.gossip.rank,
+				(unsigned long long)a->round, sum);
+		r->cfg.host.fail(r->cfg.host.data, &err);
+		return;
+	}
+	for (uint32_t i = 0; i < mix->n_terms; i++) {
+		uint32_t slot = mix->terms[i].slot;
+
+		vectors[i] = slot == GOSSIP_SELF ? own_segment(r, a->segment) : links_place(r->cfg.links, slot, a->segment);
+		weights[i] = (real)mix->terms[i].weight;
+	}
+	mix_weighted(own_segment(r, a->segment), vectors, weights, mix->n_terms, links_n_params(r->cfg.links, a->segment));
+	links_release_all(r->cfg.links, a->segment);
+}
+
+static void send_begin(struct rounds *r, const struct gossip_action *a)
+{
+	struct link_msg m = {.type = LINK_ROUND_BEGIN,
+			.u.begin = {.round = a->round, .step = a->step, .degree = a->degree,
+					.cut = a->cut ? LINK_CUT_STOP : LINK_CUT_NONE, .cut_round = a->cut_round}};
+
+	links_send(r->cfg.links, a->slot, &m);
+}
+
+static void send_segment(struct rounds *r, const struct gossip_action *a)
+{
+	struct link_msg m = {.type = LINK_MODEL_DELTA, .u.delta = {.round = a->round, .segment = a->segment}};
+	struct error err = {0};
+
+	if (links_send_model(r->cfg.links, a->slots, &m, own_segment(r, a->segment), &err) != ST_OK)
+		r->cfg.host.fail(r->cfg.host.data, &err);
+}
+
+static void send_up(struct rounds *r, const struct gossip_action *a)
+{
+	struct link_msg m = {.type = LINK_UP,
+			.u.up = {.rank = r->cfg.gossip.rank, .next_round = a->round, .segment = r->cfg.segment}};
+
+	m.u.up.n_params = links_total_params(r->cfg.links);
+	links_send(r->cfg.links, a->slot, &m);
+}
+
+static void send_bye(struct rounds *r, const struct gossip_action *a)
+{
+	struct link_msg m = {.type = LINK_BYE, .u.bye = {.why = "trained"}};
+
+	links_send(r->cfg.links, a->slot, &m);
+}
+
+static void carry_out(struct rounds *r, const struct gossip_action *a)
+{
+	const struct rounds_host *host = &r->cfg.host;
+
+	switch (a->type) {
+	case GOSSIP_DO_STEPS:
+		host->steps(host->data, a->step, a->n_steps);
+		break;
+	case GOSSIP_DO_EVALUATE:
+		host->evaluate(host->data, a->step);
+		break;
+	case GOSSIP_DO_LINK_UP:
+		send_up(r, a);
+		break;
+	case GOSSIP_DO_BEGIN:
+		send_begin(r, a);
+		break;
+	case GOSSIP_DO_SEND:
+		send_segment(r, a);
+		break;
+	case GOSSIP_DO_MIX:
+		mix_segment(r, a);
+		break;
+	case GOSSIP_DO_READ:
+		links_read(r->cfg.links, a->slot, a->on);
+		break;
+	case GOSSIP_DO_CLOSE:
+		links_close(r->cfg.links, a->slot, a->why);
+		break;
+	case GOSSIP_DO_ROUND_OVER:
+		r->missed += a->missed;
+		links_round_over(r->cfg.links);
+		break;
+	case GOSSIP_DO_TRAINED:
+		host->trained(host->data, a->stopped);
+		break;
+	case GOSSIP_DO_BYE:
+		send_bye(r, a);
+		break;
+	}
+}
+
+/* Nothing that an action does comes back here before the list is through: closing and sending answer
+ * from the loop. */
+static void feed(struct rounds *r, const struct gossip_event *ev)
+{
+	assert(!r->stepping);
+	r->stepping = 1;
+	gossip_step(r->machine, ev, &r->actions);
+	for (uint32_t i = 0; i < r->actions.n; i++)
+		carry_out(r, &r->actions.list[i]);
+	r->stepping = 0;
+}
+
+/* ---- events ---- */
+
+void rounds_start(struct rounds *r)
+{
+	feed(r, &(struct gossip_event){.type = GOSSIP_EV_START});
+}
+
+void rounds_steps_done(struct rounds *r)
+{
+	feed(r, &(struct gossip_event){.type = GOSSIP_EV_STEPS_DONE});
+}
+
+void rounds_evaluated(struct rounds *r)
+{
+	feed(r, &(struct gossip_event){.type = GOSSIP_EV_EVALUATED});
+}
+
+void rounds_rank_gone(struct rounds *r, uint32_t rank)
+{
+	feed(r, &(struct gossip_event){.type = GOSSIP_EV_RANK_GONE, .rank = rank});
+}
+
+void rounds_stop(struct rounds *r)
+{
+	feed(r, &(struct gossip_event){.type = GOSSIP_EV_STOP});
+}
+
+static void fill_begin(struct gossip_event *ev, const struct link_round_begin *b)
+{
+	ev->round = b->round;
+	ev->step = b->step;
+	ev->degree = b->degree;
+	ev->cut = b->cut == LINK_CUT_STOP;
+	ev->cut_round = b->cut_round;
+}
+
+void rounds_link(struct rounds *r, const struct links_event *from)
+{
+	struct gossip_event ev = {.slot = from->slot, .rank = from->rank, .accepted = from->accepted};
+
+	switch (from->type) {
+	case LINKS_OPEN:
+		ev.type = GOSSIP_EV_LINK_OPEN;
+		break;
+	case LINKS_UP:
+		ev.type = GOSSIP_EV_LINK_UP;
+		ev.round = from->msg->u.up.next_round;
+		break;
+	case LINKS_BEGIN:
+		ev.type = GOSSIP_EV_ROUND_BEGIN;
+		fill_begin(&ev, &from->msg->u.begin);
+		break;
+	case LINKS_MODEL:
+		ev.type = GOSSIP_EV_SEGMENT;
+		ev.round = from->msg->u.delta.round;
+		ev.segment = from->msg->u.delta.segment;
+		break;
+	case LINKS_ALIVE:
+		ev.type = GOSSIP_EV_ALIVE;
+		ev.round = from->msg->u.alive.round;
+		ev.waiting_for = from->msg->u.alive.waiting_for;
+		break;
+	case LINKS_BYE:
+		ev.type = GOSSIP_EV_BYE;
+		break;
+	case LINKS_SENT:
+		ev.type = GOSSIP_EV_SENT;
+		ev.segment = from->segment;
+		break;
+	case LINKS_CLOSED:
+		ev.type = GOSSIP_EV_LINK_CLOSED;
+		break;
+	}
+	feed(r, &ev);
+}
+
+/* ---- views ---- */
+
+uint64_t rounds_round(const struct rounds *r)
+{
+	return gossip_round(r->machine);
+}
+
+int32_t rounds_waiting_for(const struct rounds *r)
+{
+	return gossip_waiting_for(r->machine);
+}
+
+uint64_t rounds_missed(const struct rounds *r)
+{
+	return r->missed;
+}
+
+uint64_t rounds_slots_busy(const struct rounds *r)
+{
+	return gossip_slots_busy(r->machine);
+}

@@ -1,0 +1,51 @@
+/* The shell of the gossip machine: carries out what libcore/round decides, with real links and a real x.
+ *
+ * Links' events go in (rounds_link), compute's ends go in (rounds_steps_done ...), actions come out as
+ * frames, mixing, and calls of the host. Mixing happens here, on the loop thread, while compute is at
+ * rest. Every row of weights is added up before it is used: one that does not sum to 1 within 1e-12 is
+ * a bug and ends the worker; a row that differs from the last one is logged. */
+#ifndef DAEMON_WORKER_ROUNDS_H
+#define DAEMON_WORKER_ROUNDS_H
+
+#include "daemon/worker/links.h"
+#include "libcore/round/gossip.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct rounds_host {
+	void *data;
+	void (*steps)(void *data, uint64_t step, uint64_t n);
+	void (*evaluate)(void *data, uint64_t step);
+	void (*trained)(void *data, int stopped);
+	void (*log)(void *data, int level, const char *text); /* as worker_log */
+	void (*fail)(void *data, const struct error *err);
+};
+
+struct rounds_config {
+	struct gossip_config gossip;
+	uint32_t segment; /* parameters */
+	struct links *links;
+	real *x;
+	struct rounds_host host;
+};
+
+struct rounds;
+
+/* ST_INVALID, ST_NOMEM. */
+MUST_CHECK enum status rounds_create(struct rounds **out, const struct rounds_config *cfg, struct error *err);
+void rounds_destroy(struct rounds *r);
+
+void rounds_start(struct rounds *r);
+void rounds_link(struct rounds *r, const struct links_event *ev); /* all but MODEL_SUM and MODEL_MEAN */
+void rounds_steps_done(struct rounds *r);
+void rounds_evaluated(struct rounds *r);
+void rounds_rank_gone(struct rounds *r, uint32_t rank);
+void rounds_stop(struct rounds *r);
+
+uint64_t rounds_round(const struct rounds *r);
+int32_t rounds_waiting_for(const struct rounds *r);
+uint64_t rounds_missed(const struct rounds *r); /* segments mixed without a lost link */
+uint64_t rounds_slots_busy(const struct rounds *r);
+
+#endif

@@ -1,0 +1,92 @@
+/* Splits and mini-batches by address. See rows.h. */
+#include "daemon/worker/rows.h"
+
+#include "libcore/base/rng.h"
+
+#include <math.h>
+
+/* floor(rank * rows / n) without overflow for any rows: ranks are few. */
+static uint64_t run_start(uint64_t rows, uint32_t rank, uint32_t n)
+{
+	return rows / n * rank + rows % n * rank / n;
+}
+
+static uint64_t own_rows(const struct rows *r)
+{
+	switch (r->split) {
+	case JOB_SPLIT_IID:
+		return r->n_rows / r->n_ranks + (r->n_rows % r->n_ranks > r->rank);
+	case JOB_SPLIT_CONTIGUOUS:
+		return run_start(r->n_rows, r->rank + 1, r->n_ranks) - run_start(r->n_rows, r->rank, r->n_ranks);
+	case JOB_SPLIT_LOCAL:
+		return r->n_rows;
+	}
+	return 0;
+}
+
+enum status rows_init(struct rows *out, const struct job_spec *spec, uint32_t rank, uint32_t n_ranks,
+		uint64_t n_rows, struct error *err)
+{
+	uint64_t own;
+
+	*out = (struct rows){.split = spec->split, .seed = spec->seed, .rank = rank, .n_ranks = n_ranks, .n_rows = n_rows};
+	out->first = run_start(n_rows, rank, n_ranks);
+	own = own_rows(out);
+	if (own == 0) {
+		(void)error_set(err, ST_DATA, "rank %u has no training rows: %llu rows for %u ranks", rank,
+				(unsigned long long)n_rows, n_ranks);
+		error_hint(err, "give the job fewer workers or more data");
+		return ST_DATA;
+	}
+	if (own > UINT32_MAX) {
+		(void)error_set(err, ST_DATA, "rank %u has %llu training rows, at most %u are possible", rank,
+				(unsigned long long)own, UINT32_MAX);
+		error_hint(err, "give the job more workers");
+		return ST_DATA;
+	}
+	out->n_local = (uint32_t)own;
+	return ST_OK;
+}
+
+static uint64_t global_row(const struct rows *r, uint32_t local)
+{
+	switch (r->split) {
+	case JOB_SPLIT_IID:
+		return (uint64_t)local * r->n_ranks + r->rank;
+	case JOB_SPLIT_CONTIGUOUS:
+		return r->first + local;
+	case JOB_SPLIT_LOCAL:
+		return local;
+	}
+	return 0;
+}
+
+void rows_batch(const struct rows *r, uint64_t step, uint64_t *out, uint32_t batch)
+{
+	struct rng_stream s = rng_stream(r->seed, RNG_BATCH, (uint32_t)step, r->rank, 0);
+
+	for (uint32_t b = 0; b < batch; b++)
+		out[b] = global_row(r, rng_below(&s, b, r->n_local));
+}
+
+enum status rows_steps(uint64_t *out, const struct rows *r, const struct job_spec *spec, struct error *err)
+{
+	uint64_t together = (uint64_t)r->n_ranks * spec->batch;
+	double steps;
+
+	if (spec->steps > 0 && spec->steps <= UINT32_MAX) {
+		*out = spec->steps;
+		return ST_OK;
+	}
+	if (spec->steps == 0 && r->split == JOB_SPLIT_LOCAL) {
+		(void)error_set(err, ST_INVALID, "epochs mean another number of steps on every rank under split local");
+		error_hint(err, "give `steps` instead of `epochs`");
+		return ST_INVALID;
+	}
+	steps = spec->steps > 0 ? (double)spec->steps
+				: ceil(spec->epochs * (double)((r->n_rows + together - 1) / together));
+	if (!(steps >= 1 && steps <= (double)UINT32_MAX))
+		return error_set(err, ST_INVALID, "%.0f steps, allowed are 1 to %u", steps, UINT32_MAX);
+	*out = (uint64_t)steps;
+	return ST_OK;
+}

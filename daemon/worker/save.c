@@ -1,0 +1,40 @@
+/* The end of training on disk: the mean model and the rank's own. Runs on the compute thread. */
+#include "daemon/worker/worker_private.h"
+
+#include "daemon/worker/model_file.h"
+
+#include <stdio.h>
+
+static enum status write_one(struct worker *w, const char *take, const real *x, uint32_t ranks, uint64_t step,
+		struct error *err)
+{
+	char path[sizeof w->setup.job_dir + 32], job[ID_HEX_SIZE], rank[16], step_text[24], of[16];
+	const char *metadata[][2] = {{"format", "dadam"}, {"dadam_version", DADAM_VERSION}, {"job", job},
+			{"name", w->setup.job_name}, {"plugin", w->spec.plugin}, {"take", take}, {"rank", rank},
+			{"step", step_text}, {"mean_of", of}};
+	struct model_file f = {.tensors = plugin_tensors(trainer_plugin(w->trainer)),
+			.n_tensors = plugin_info(trainer_plugin(w->trainer))->n_tensors, .x = x, .n = trainer_n(w->trainer),
+			.metadata = metadata, .n_metadata = sizeof metadata / sizeof metadata[0]};
+
+	id_to_hex(job, &w->setup.job);
+	snprintf(rank, sizeof rank, "%u", w->setup.rank);
+	snprintf(step_text, sizeof step_text, "%llu", (unsigned long long)step);
+	snprintf(of, sizeof of, "%u", ranks);
+	snprintf(path, sizeof path, "%s/%s.safetensors", w->setup.job_dir, take);
+	return model_file_write(path, &f, err);
+}
+
+enum status save_models(struct worker *w, struct error *err)
+{
+	struct trainer_report r;
+	enum status st = ST_OK;
+
+	trainer_report(w->trainer, &r);
+	if (w->mean_ranks > 0 && gather_is_root(w->gather))
+		st = trainer_evaluate_at(w->trainer, r.step, trainer_grad(w->trainer), w->mean_metrics, &w->n_mean_metrics, err);
+	if (st == ST_OK && w->mean_ranks > 0)
+		st = write_one(w, "mean", trainer_grad(w->trainer), w->mean_ranks, r.step, err);
+	if (st == ST_OK)
+		st = write_one(w, "local", trainer_x(w->trainer), 1, r.step, err);
+	return st;
+}

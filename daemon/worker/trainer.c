@@ -1,0 +1,262 @@
+/* Local steps of one rank. See trainer.h. */
+#include "daemon/worker/trainer.h"
+
+#include "daemon/worker/rows.h"
+#include "libcore/base/mem.h"
+#include "libcore/optim/optim.h"
+
+#include <math.h>
+#include <string.h>
+#include <uv.h>
+
+struct trainer {
+	struct trainer_config cfg;
+	struct optim_config optim;
+	struct plugin *plugin;
+	struct rows rows;
+	uint64_t total_steps;
+	uint64_t *batch; /* spec->batch row numbers */
+	size_t n;
+	real *x, *m, *v, *grad;
+
+	double losses[TRAINER_LOSS_STEPS]; /* ring of the last mini-batches */
+	uint64_t n_losses;
+
+	uv_mutex_t lock; /* guards report */
+	struct trainer_report report;
+};
+
+static struct optim_config optim_of(const struct job_spec *spec)
+{
+	struct optim_config o = optim_config_default();
+
+	switch (spec->algorithm) {
+	case JOB_D_ADAM:
+		o.kind = OPTIM_ADAM;
+		break;
+	}
+	o.learning_rate = spec->learning_rate;
+	o.beta1 = spec->beta1;
+	o.beta2 = spec->beta2;
+	o.tau = spec->tau;
+	o.bias_correction = spec->bias_correction != 0;
+	o.weight_decay = spec->weight_decay;
+	return o;
+}
+
+enum status trainer_create(struct trainer **out, const struct trainer_config *cfg, struct error *err)
+{
+	struct trainer *t = mem_alloc(1, sizeof *t);
+	enum status st;
+
+	if (t == NULL || uv_mutex_init(&t->lock) != 0) {
+		mem_free(t);
+		return error_set(err, ST_NOMEM, "trainer: out of memory");
+	}
+	t->cfg = *cfg;
+	t->optim = optim_of(cfg->spec);
+	t->report.loss = NAN;
+	st = optim_config_check(&t->optim, err);
+	if (st == ST_OK)
+		st = plugin_new(&t->plugin, cfg->spec->plugin, err);
+	if (st != ST_OK) {
+		trainer_destroy(t);
+		return st;
+	}
+	*out = t;
+	return ST_OK;
+}
+
+void trainer_destroy(struct trainer *t)
+{
+	if (t == NULL)
+		return;
+	plugin_close(t->plugin);
+	mem_free(t->batch);
+	mem_free_big(t->x, t->n, sizeof *t->x);
+	mem_free_big(t->m, t->n, sizeof *t->m);
+	mem_free_big(t->v, t->n, sizeof *t->v);
+	mem_free_big(t->grad, t->n, sizeof *t->grad);
+	uv_mutex_destroy(&t->lock);
+	mem_free(t);
+}
+
+static enum status check_finite(const struct trainer *t, const real *vector, const char *what, uint64_t step,
+		struct error *err)
+{
+	size_t i = optim_first_not_finite(vector, t->n);
+
+	if (i == t->n)
+		return ST_OK;
+	(void)error_set(err, ST_NOT_FINITE, "rank %u: %s of tensor %s is not finite at step %llu (element %zu of x is %g)",
+			t->cfg.rank, what, plugin_tensor_at(t->plugin, i), (unsigned long long)step,
+			i, (double)vector[i]);
+	error_hint(err, "a smaller learning_rate often helps; nothing of this was sent to other ranks");
+	return ST_NOT_FINITE;
+}
+
+static enum status make_vectors(struct trainer *t, struct error *err)
+{
+	t->batch = mem_alloc(t->cfg.spec->batch, sizeof *t->batch);
+	t->x = mem_alloc_big(t->n, sizeof *t->x);
+	t->grad = mem_alloc_big(t->n, sizeof *t->grad);
+	t->m = mem_alloc_big(t->n, sizeof *t->m);
+	t->v = mem_alloc_big(t->n, sizeof *t->v);
+	if (t->batch == NULL || t->x == NULL || t->grad == NULL || t->m == NULL || t->v == NULL) {
+		(void)error_set(err, ST_NOMEM, "rank %u: no memory for 4 vectors of %zu parameters", t->cfg.rank, t->n);
+		error_hint(err, "%zu MiB are needed; give this node less to do", 4 * t->n * sizeof(real) >> 20);
+		return ST_NOMEM;
+	}
+	return ST_OK;
+}
+
+static void publish_info(struct trainer *t)
+{
+	const struct dadam_info *info = plugin_info(t->plugin);
+
+	uv_mutex_lock(&t->lock);
+	t->report.n_params = info->n_params;
+	t->report.train_rows = t->rows.n_local;
+	t->report.test_rows = info->test_rows;
+	uv_mutex_unlock(&t->lock);
+}
+
+enum status trainer_load(struct trainer *t, struct error *err)
+{
+	const struct job_spec *spec = t->cfg.spec;
+	const struct dadam_info *info = plugin_info(t->plugin);
+	enum status st = plugin_open(t->plugin, t->cfg.plugin_path, err);
+
+	if (st == ST_OK)
+		st = plugin_create(t->plugin, &spec->model, err);
+	if (st == ST_OK)
+		st = plugin_load(t->plugin, &spec->data, t->cfg.data_roots, err);
+	if (st == ST_OK)
+		st = rows_init(&t->rows, spec, t->cfg.rank, t->cfg.n_ranks, info->train_rows, err);
+	if (st == ST_OK)
+		st = rows_steps(&t->total_steps, &t->rows, spec, err);
+	if (st != ST_OK)
+		return st;
+	t->n = (size_t)info->n_params;
+	st = make_vectors(t, err);
+	if (st == ST_OK)
+		st = plugin_init(t->plugin, spec->seed, t->x, err);
+	if (st == ST_OK)
+		st = check_finite(t, t->x, "initial value", 0, err);
+	publish_info(t);
+	return st;
+}
+
+static void publish_step(struct trainer *t, uint64_t steps_taken, double loss, double seconds)
+{
+	unsigned kept;
+	double sum = 0;
+
+	t->losses[t->n_losses++ % TRAINER_LOSS_STEPS] = loss;
+	kept = t->n_losses < TRAINER_LOSS_STEPS ? (unsigned)t->n_losses : TRAINER_LOSS_STEPS;
+	for (unsigned i = 0; i < kept; i++)
+		sum += t->losses[i];
+	uv_mutex_lock(&t->lock);
+	t->report.step = steps_taken;
+	t->report.loss = sum / kept;
+	t->report.compute_s += seconds;
+	uv_mutex_unlock(&t->lock);
+}
+
+static enum status one_step(struct trainer *t, uint64_t step, double *loss, struct error *err)
+{
+	uint32_t batch = t->cfg.spec->batch;
+	enum status st;
+
+	rows_batch(&t->rows, step, t->batch, batch);
+	st = plugin_gradient(t->plugin, step, t->x, t->batch, batch, t->grad, loss, err);
+	if (st != ST_OK)
+		return error_wrap(err, st, "rank %u, step %llu", t->cfg.rank, (unsigned long long)step);
+	st = check_finite(t, t->grad, "the gradient", step, err);
+	if (st != ST_OK)
+		return st;
+	if (!isfinite(*loss))
+		return error_set(err, ST_NOT_FINITE, "rank %u: the loss is %g at step %llu", t->cfg.rank, *loss,
+				(unsigned long long)step);
+	optim_step(&t->optim, t->x, t->m, t->v, t->grad, t->n, step);
+	return ST_OK;
+}
+
+enum status trainer_steps(struct trainer *t, uint64_t step, uint64_t n, struct error *err)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t begin = uv_hrtime();
+		double loss = NAN;
+		enum status st = one_step(t, step + i, &loss, err);
+
+		if (st == ST_OK && i + 1 == n)
+			st = check_finite(t, t->x, "the value", step + i, err);
+		if (st != ST_OK)
+			return st;
+		publish_step(t, step + i + 1, loss, (double)(uv_hrtime() - begin) * 1e-9);
+	}
+	return ST_OK;
+}
+
+enum status trainer_evaluate_at(struct trainer *t, uint64_t step, const real *x, struct dadam_metric *out, uint32_t *n,
+		struct error *err)
+{
+	uint64_t begin = uv_hrtime();
+	enum status st = ST_OK;
+
+	*n = 0;
+	if (plugin_info(t->plugin)->test_rows > 0)
+		st = plugin_evaluate(t->plugin, step, x, out, n, err);
+	uv_mutex_lock(&t->lock);
+	t->report.compute_s += (double)(uv_hrtime() - begin) * 1e-9;
+	uv_mutex_unlock(&t->lock);
+	return st;
+}
+
+enum status trainer_evaluate(struct trainer *t, uint64_t step, struct error *err)
+{
+	struct dadam_metric metrics[DADAM_MAX_METRICS];
+	uint32_t n;
+	enum status st = trainer_evaluate_at(t, step, t->x, metrics, &n, err);
+
+	if (st != ST_OK)
+		return error_wrap(err, st, "rank %u", t->cfg.rank);
+	uv_mutex_lock(&t->lock);
+	memcpy(t->report.metrics, metrics, n * sizeof *metrics);
+	t->report.n_metrics = n;
+	t->report.metrics_step = step;
+	uv_mutex_unlock(&t->lock);
+	return ST_OK;
+}
+
+size_t trainer_n(const struct trainer *t)
+{
+	return t->n;
+}
+
+real *trainer_x(struct trainer *t)
+{
+	return t->x;
+}
+
+real *trainer_grad(struct trainer *t)
+{
+	return t->grad;
+}
+
+uint64_t trainer_total_steps(const struct trainer *t)
+{
+	return t->total_steps;
+}
+
+struct plugin *trainer_plugin(struct trainer *t)
+{
+	return t->plugin;
+}
+
+void trainer_report(struct trainer *t, struct trainer_report *out)
+{
+	uv_mutex_lock(&t->lock);
+	*out = t->report;
+	uv_mutex_unlock(&t->lock);
+}

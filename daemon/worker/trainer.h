@@ -1,0 +1,65 @@
+/* The training of one rank: plugin, x, m, v, gradient, and the local steps.
+ *
+ * Everything that calls the plugin runs on the compute thread (marked [compute]); while compute is at
+ * rest, the vectors belong to the loop thread, which mixes x and sends it. What both threads look at
+ * at any time is the snapshot of trainer_report().
+ *
+ * A gradient, loss or x that is not finite ends the training with rank, tensor and step before
+ * anything of it is sent: the gradient is looked at in every step, x after the last step of an order. */
+#ifndef DAEMON_WORKER_TRAINER_H
+#define DAEMON_WORKER_TRAINER_H
+
+#include "daemon/worker/plugin.h"
+#include "libcore/settings/job_spec.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TRAINER_LOSS_STEPS 50U /* the reported loss is the mean over this many last mini-batches */
+
+struct trainer_config {
+	const struct job_spec *spec; /* the caller's, as long as the trainer */
+	uint32_t rank, n_ranks;
+	char plugin_path[256];
+	char data_roots[1024];
+};
+
+struct trainer;
+
+/* Nothing is loaded yet. ST_NOMEM, ST_INVALID (optimiser settings). */
+MUST_CHECK enum status trainer_create(struct trainer **out, const struct trainer_config *cfg, struct error *err);
+void trainer_destroy(struct trainer *t);
+
+/* [compute] Plugin, data, vectors, initial x. */
+MUST_CHECK enum status trainer_load(struct trainer *t, struct error *err);
+
+/* [compute] n local steps, the first one is number `step`. ST_NOT_FINITE, ST_PLUGIN. */
+MUST_CHECK enum status trainer_steps(struct trainer *t, uint64_t step, uint64_t n, struct error *err);
+
+/* [compute] Metrics of x after `step` steps. */
+MUST_CHECK enum status trainer_evaluate(struct trainer *t, uint64_t step, struct error *err);
+
+/* [compute] Metrics of another vector (the mean). */
+MUST_CHECK enum status trainer_evaluate_at(struct trainer *t, uint64_t step, const real *x, struct dadam_metric *out,
+		uint32_t *n, struct error *err);
+
+/* After trainer_load, while compute is at rest. grad is free for other uses once no step follows. */
+size_t trainer_n(const struct trainer *t);
+real *trainer_x(struct trainer *t);
+real *trainer_grad(struct trainer *t);
+uint64_t trainer_total_steps(const struct trainer *t);
+struct plugin *trainer_plugin(struct trainer *t); /* plugin_watch and plugin_take_log: any time */
+
+/* From any thread. */
+struct trainer_report {
+	uint64_t step;      /* steps taken */
+	double loss;        /* NAN before the first */
+	double compute_s;   /* in steps and evaluations */
+	uint64_t metrics_step;
+	uint32_t n_metrics; /* of the last evaluation */
+	struct dadam_metric metrics[DADAM_MAX_METRICS];
+	uint64_t n_params, train_rows, test_rows;
+};
+void trainer_report(struct trainer *t, struct trainer_report *out);
+
+#endif

@@ -1,0 +1,181 @@
+/* Payloads of model frames. See wire.h. */
+#include "daemon/worker/wire.h"
+
+#include "libcore/base/mem.h"
+#include "libcore/compress/lossless.h"
+
+#include <string.h>
+#include <uv.h>
+
+#define POOL 32U
+
+struct wire {
+	enum wire_mode mode;
+	int all_local;
+	int too_fast; /* auto: the links are faster than the stage */
+	uint32_t segment;
+	struct lossless *lossless;
+	uint8_t *scratch; /* an encoded segment, before or after the lossless stage */
+	size_t scratch_len;
+	uint32_t blob_cap; /* the stage wants room, although what grows is sent raw */
+	struct blob *pool[POOL];
+	double stage_s;      /* in the stage, this round */
+	uint64_t stage_bytes; /* through the stage, this round */
+};
+
+/* The lossless stage never makes a payload longer: what would grow is sent raw. */
+size_t wire_bound(uint32_t n)
+{
+	return compress_bound(COMPRESS_IDENTITY, n);
+}
+
+enum status wire_create(struct wire **out, enum wire_mode mode, uint32_t segment, struct error *err)
+{
+	struct wire *w = mem_alloc(1, sizeof *w);
+	enum status st;
+
+	if (w == NULL)
+		return error_set(err, ST_NOMEM, "links: out of memory");
+	w->mode = mode;
+	w->segment = segment;
+	w->scratch_len = wire_bound(segment);
+	w->blob_cap = (uint32_t)lossless_bound(w->scratch_len);
+	w->scratch = mem_alloc_big(w->scratch_len, 1);
+	st = w->scratch != NULL ? lossless_create(&w->lossless, wire_bound(segment), err)
+				: error_set(err, ST_NOMEM, "links: out of memory");
+	if (st != ST_OK) {
+		wire_destroy(w);
+		return st;
+	}
+	*out = w;
+	return ST_OK;
+}
+
+void wire_destroy(struct wire *w)
+{
+	if (w == NULL)
+		return;
+	for (unsigned i = 0; i < POOL; i++)
+		blob_unref(w->pool[i]);
+	lossless_destroy(w->lossless);
+	mem_free_big(w->scratch, w->scratch_len, 1);
+	mem_free(w);
+}
+
+/* A blob that nobody else holds, from the pool while it has one. */
+static struct blob *take_blob(struct wire *w)
+{
+	for (unsigned i = 0; i < POOL; i++) {
+		if (w->pool[i] == NULL)
+			w->pool[i] = blob_create(w->blob_cap);
+		if (w->pool[i] == NULL)
+			return NULL;
+		if (w->pool[i]->refs == 1)
+			return blob_ref(w->pool[i]);
+	}
+	return blob_create(w->blob_cap);
+}
+
+int wire_is_on(const struct wire *w)
+{
+	switch (w->mode) {
+	case WIRE_AUTO:
+		return !w->all_local && !w->too_fast;
+	case WIRE_ON:
+		return 1;
+	case WIRE_OFF:
+		return 0;
+	}
+	return 0;
+}
+
+/* Fill the payload; 1 when the lossless stage made it shorter. */
+static int fill_staged(struct wire *w, struct blob *b, struct link_model_delta *d, const real *x)
+{
+	uint64_t begin = uv_hrtime();
+	size_t len;
+
+	d->encoded_len = (uint32_t)compress_encode(COMPRESS_IDENTITY, w->scratch, x, d->n);
+	len = lossless_encode(w->lossless, b->payload, b->payload_cap, w->scratch, d->encoded_len, sizeof(float));
+	w->stage_s += (double)(uv_hrtime() - begin) * 1e-9;
+	w->stage_bytes += d->encoded_len;
+	if (len == 0) {
+		memcpy(b->payload, w->scratch, d->encoded_len);
+		b->payload_len = d->encoded_len;
+		return 0;
+	}
+	b->payload_len = (uint32_t)len;
+	return 1;
+}
+
+enum status wire_encode(struct wire *w, struct blob **out, struct link_msg *m, const real *x, struct error *err)
+{
+	struct link_model_delta *d = &m->u.delta;
+	struct blob *b = take_blob(w);
+	enum status st;
+
+	if (b == NULL)
+		return error_set(err, ST_NOMEM, "a segment to send: out of memory");
+	d->compressor = COMPRESS_IDENTITY;
+	d->lossless = LINK_RAW;
+	if (wire_is_on(w)) {
+		if (fill_staged(w, b, d, x))
+			d->lossless = LINK_PLANES_ZSTD;
+	} else {
+		d->encoded_len = (uint32_t)compress_encode(COMPRESS_IDENTITY, b->payload, x, d->n);
+		b->payload_len = d->encoded_len;
+	}
+	st = link_seal(b, m, err);
+	if (st != ST_OK) {
+		blob_unref(b);
+		return st;
+	}
+	*out = b;
+	return ST_OK;
+}
+
+enum status wire_check(const struct link_model_delta *d, size_t payload_len, struct error *err)
+{
+	size_t expected = compress_bound(COMPRESS_IDENTITY, d->n);
+
+	if (d->compressor != COMPRESS_IDENTITY)
+		return error_set(err, ST_PROTO, "segment %u with compressor %u, this job uses %d", d->segment, d->compressor,
+				COMPRESS_IDENTITY);
+	if (d->encoded_len != expected)
+		return error_set(err, ST_PROTO, "segment %u of %u bytes, %zu are right for %u parameters", d->segment,
+				d->encoded_len, expected, d->n);
+	if (d->lossless == LINK_RAW ? payload_len != expected : payload_len > expected)
+		return error_set(err, ST_PROTO, "segment %u with a payload of %zu bytes for %zu", d->segment, payload_len,
+				expected);
+	return ST_OK;
+}
+
+int wire_is_plain(const struct link_model_delta *d)
+{
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && sizeof(real) == sizeof(float)
+		&& d->compressor == COMPRESS_IDENTITY && d->lossless == LINK_RAW;
+}
+
+enum status wire_decode(struct wire *w, real *out, const struct link_model_delta *d, const uint8_t *payload, size_t len,
+		struct error *err)
+{
+	enum status st;
+
+	if (d->lossless == LINK_RAW)
+		return compress_decode(COMPRESS_IDENTITY, out, d->n, payload, len, err);
+	st = lossless_decode(w->lossless, w->scratch, d->encoded_len, payload, len, sizeof(float), err);
+	return st == ST_OK ? compress_decode(COMPRESS_IDENTITY, out, d->n, w->scratch, d->encoded_len, err) : st;
+}
+
+void wire_set_local(struct wire *w, int all_local)
+{
+	w->all_local = all_local;
+}
+
+void wire_round_over(struct wire *w, double slowest_wait_s)
+{
+	if (w->stage_bytes >= WIRE_AUTO_BYTES && slowest_wait_s < w->stage_s)
+		w->too_fast = 1;
+	w->stage_s = 0;
+	w->stage_bytes = 0;
+}

@@ -1,0 +1,56 @@
+/* From parameters to the payload of a model frame and back: compressor, then the lossless stage.
+ *
+ * The lossless stage costs more than a fast wire, so `wire.zstd: auto` decides by one simple rule:
+ *   - off while every neighbour is on this host (loopback addresses);
+ *   - else on, until a round of at least WIRE_AUTO_BYTES in which the stage took longer than the
+ *     slowest link kept segments waiting in its write queue; then off for the rest of the job.
+ * Blobs come from a pool: memory of a quarter of a MiB that is new for every segment would cost more
+ * than what is done with it. Loop thread only. */
+#ifndef DAEMON_WORKER_WIRE_H
+#define DAEMON_WORKER_WIRE_H
+
+#include "libcore/base/err.h"
+#include "libcore/base/real.h"
+#include "libcore/compress/compress.h"
+#include "proto/link.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define WIRE_AUTO_BYTES ((uint64_t)16 << 20)
+
+enum wire_mode { WIRE_AUTO, WIRE_ON, WIRE_OFF };
+
+struct wire;
+
+/* segment: the most parameters in one. ST_NOMEM. */
+MUST_CHECK enum status wire_create(struct wire **out, enum wire_mode mode, uint32_t segment, struct error *err);
+void wire_destroy(struct wire *w);
+
+/* A sealed frame of m (a model type with round, segment, ranks and n filled; the rest is filled here)
+ * that carries x. The caller gets a reference. ST_NOMEM, ST_BUG. */
+MUST_CHECK enum status wire_encode(struct wire *w, struct blob **out, struct link_msg *m, const real *x,
+		struct error *err);
+
+/* Do the announced sizes fit n parameters of segment? Before a byte of the payload is read. ST_PROTO. */
+MUST_CHECK enum status wire_check(const struct link_model_delta *d, size_t payload_len, struct error *err);
+
+/* 1: the payload is the parameters themselves, so it can be read straight to where they belong. */
+int wire_is_plain(const struct link_model_delta *d);
+
+/* The most bytes that a payload of n parameters may have. */
+size_t wire_bound(uint32_t n);
+
+/* Decode a payload that is not plain into out (n parameters). ST_PROTO. */
+MUST_CHECK enum status wire_decode(struct wire *w, real *out, const struct link_model_delta *d, const uint8_t *payload,
+		size_t len, struct error *err);
+
+/* auto: are all peers on this host? Told whenever a link opens or closes. */
+void wire_set_local(struct wire *w, int all_local);
+
+/* auto: a round is over, in which the slowest link kept segments waiting for so long. */
+void wire_round_over(struct wire *w, double slowest_wait_s);
+
+int wire_is_on(const struct wire *w);
+
+#endif

@@ -1,0 +1,86 @@
+/* What worker.c (the states) and report.c (what the daemon is told) share. Nobody else includes this. */
+#ifndef DAEMON_WORKER_WORKER_PRIVATE_H
+#define DAEMON_WORKER_WORKER_PRIVATE_H
+
+#include "daemon/worker/compute.h"
+#include "daemon/worker/gather.h"
+#include "daemon/worker/links.h"
+#include "daemon/worker/rounds.h"
+#include "daemon/worker/trainer.h"
+#include "libcore/settings/job_spec.h"
+#include "proto/worker.h"
+
+#include <uv.h>
+
+enum worker_phase {
+	WORKER_PHASE_NEW,
+	WORKER_PHASE_LOADING,
+	WORKER_PHASE_READY,      /* links are being made */
+	WORKER_PHASE_RUNNING,
+	WORKER_PHASE_TRAINED,    /* waits for a plan */
+	WORKER_PHASE_COLLECTING,
+	WORKER_PHASE_SAVING,
+	WORKER_PHASE_LEAVING,    /* DONE is said; links end in order */
+	WORKER_PHASE_LEFT,
+	WORKER_PHASE_FAILED
+};
+
+enum order_kind { ORDER_LOAD, ORDER_STEPS, ORDER_EVALUATE, ORDER_SAVE };
+
+struct order { /* compute's while it runs */
+	enum order_kind kind;
+	uint64_t step, n;
+	enum status status;
+	struct error err;
+};
+
+struct worker {
+	uv_loop_t *loop;
+	uv_timer_t timer;
+	struct conn *daemon;
+	enum worker_phase phase;
+
+	struct worker_setup setup;
+	struct job_spec spec;
+	struct graph *graph;
+	struct compute *compute;
+	struct trainer *trainer;
+	struct links *links;
+	struct rounds *rounds;
+	struct gather *gather;
+	struct order order;
+
+	uint32_t n_links;            /* not yet closed */
+	uint64_t told_up;            /* slots that the daemon knows to be up */
+	uint64_t link_of[LINKS_MAX]; /* the daemons' numbers */
+	uint64_t gone, gone_told;    /* ranks: said by the daemon, passed to the machine */
+	int stop_asked, stop_told, stopped;
+	struct worker_collect collect; /* the newest plan */
+	uint32_t mean_ranks;
+	uint32_t n_mean_metrics;     /* the root's, filled by the SAVE order */
+	struct dadam_metric mean_metrics[DADAM_MAX_METRICS];
+	uint64_t no_mean_at_ms;      /* give up waiting for another plan; 0: not waiting */
+	uint64_t rest_since_ns;      /* compute waits since; 0: it does not */
+	uint64_t wait_ns;
+};
+
+/* End with why, from the loop thread: FAILED to the daemon, then exit 1. Once. */
+void worker_fail(void *w, const struct error *err);
+
+/* [compute] Evaluate the mean (root), write mean.safetensors (when there is a mean) and
+ * local.safetensors into the job's directory. */
+MUST_CHECK enum status save_models(struct worker *w, struct error *err);
+
+/* To the daemon, on the loop thread. Failing to say something is not told: the daemon's end is seen. */
+void report_ready(struct worker *w);
+void report_progress(struct worker *w);
+void report_log(void *w, int level, const char *text);
+void report_log_f(struct worker *w, int level, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void report_plugin_log(struct worker *w);
+void report_link(struct worker *w, uint64_t link, uint32_t rank, int up, const char *why);
+void report_trained(struct worker *w);
+void report_mean(struct worker *w); /* the root only */
+void report_done(struct worker *w);
+void report_failed(struct worker *w, const struct error *err);
+
+#endif

@@ -1,0 +1,190 @@
+/* A model for tests of the worker: a quadratic whose minimum depends on the rows, and every way in which
+ * a plugin can go wrong. One source, one .so per name (FAULT says which fault the name stands for):
+ *
+ *   quadratic  none             idle      gradient and init cost nothing (for benches)
+ *   refusing   fail()           crashing  SIGSEGV
+ *   hanging    never returns    nan       the gradient is not a number
+ *   slow       delay_ms a call
+ *
+ * Options: params (how many, default 100), rows (default 64), where (create, load, init, gradient,
+ * evaluate; default gradient), at (the call's number there, default 0), delay_ms (default 20), and
+ * text, which is logged. loss = 1/2 mean_row sum_i (x_i - c_i(row))^2 / n */
+#include <dadam/model.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum fault { NONE, IDLE, REFUSING, CRASHING, HANGING, NOT_A_NUMBER, SLOW };
+
+struct model {
+	const struct dadam_host *host;
+	uint64_t n, rows, at, delay_ms, calls;
+	char where[16];
+};
+
+static void take_time(uint64_t ms)
+{
+	struct timespec t = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
+
+	nanosleep(&t, NULL);
+}
+
+/* 0, or -1 when the fault says so. Counts the calls of the function that the fault is in. */
+static int misbehave(struct model *m, const char *where)
+{
+	if (FAULT == NONE || FAULT == IDLE || FAULT == NOT_A_NUMBER || strcmp(m->where, where) != 0)
+		return 0;
+	if (FAULT == SLOW)
+		take_time(m->delay_ms);
+	if (m->calls++ != m->at)
+		return 0;
+	if (FAULT == REFUSING) {
+		m->host->fail(m->host->data, "this plugin refuses on purpose");
+		return -1;
+	}
+	if (FAULT == CRASHING)
+		*(volatile int *)(uintptr_t)(m->calls & 0) = 1;
+	while (FAULT == HANGING)
+		take_time(1000);
+	return 0;
+}
+
+static int read_option(struct model *m, const struct dadam_option *o)
+{
+	if (strcmp(o->key, "params") == 0)
+		m->n = strtoull(o->value, NULL, 10);
+	else if (strcmp(o->key, "rows") == 0)
+		m->rows = strtoull(o->value, NULL, 10);
+	else if (strcmp(o->key, "at") == 0)
+		m->at = strtoull(o->value, NULL, 10);
+	else if (strcmp(o->key, "delay_ms") == 0)
+		m->delay_ms = strtoull(o->value, NULL, 10);
+	else if (strcmp(o->key, "where") == 0)
+		snprintf(m->where, sizeof m->where, "%s", o->value);
+	else if (strcmp(o->key, "text") == 0)
+		m->host->log(m->host->data, DADAM_LOG_INFO, o->value);
+	else
+		return -1;
+	return 0;
+}
+
+static void *create(const struct dadam_host *host, const struct dadam_options *options)
+{
+	struct model *m = calloc(1, sizeof *m);
+	char text[128];
+
+	if (m == NULL)
+		return NULL;
+	m->host = host;
+	m->n = 100;
+	m->rows = 64;
+	m->delay_ms = 20;
+	strcpy(m->where, "gradient");
+	for (size_t i = 0; i < options->n_items; i++) {
+		if (read_option(m, &options->items[i]) == 0)
+			continue;
+		snprintf(text, sizeof text, "unknown option %.60s", options->items[i].key);
+		host->fail(host->data, text);
+		free(m);
+		return NULL;
+	}
+	if (misbehave(m, "create") != 0) {
+		free(m);
+		return NULL;
+	}
+	return m;
+}
+
+static void destroy(void *instance)
+{
+	free(instance);
+}
+
+static int load(void *instance, const struct dadam_options *data, struct dadam_info *info)
+{
+	struct model *m = instance;
+
+	(void)data;
+	if (misbehave(m, "load") != 0)
+		return -1;
+	info->n_params = m->n;
+	info->train_rows = m->rows;
+	info->test_rows = m->rows;
+	info->n_tensors = m->n > 1 ? 2 : 1;
+	return 0;
+}
+
+/* Two parts: the first third, and the rest. */
+static int tensor(void *instance, uint32_t i, struct dadam_tensor *out)
+{
+	struct model *m = instance;
+	uint64_t third = m->n > 1 ? (m->n + 2) / 3 : 1;
+
+	memset(out, 0, sizeof *out);
+	strcpy(out->name, i == 0 ? "first" : "rest");
+	out->offset = i == 0 ? 0 : third;
+	out->n_dims = 1;
+	out->dims[0] = i == 0 ? third : m->n - third;
+	return 0;
+}
+
+static int init(void *instance, uint64_t seed, dadam_real *x)
+{
+	struct model *m = instance;
+
+	if (misbehave(m, "init") != 0)
+		return -1;
+	for (uint64_t i = 0; FAULT != IDLE && i < m->n; i++)
+		x[i] = (dadam_real)((i * 7 + seed) % 11) / 8;
+	return 0;
+}
+
+static dadam_real center(uint64_t row, uint64_t i)
+{
+	return (dadam_real)((row * 2654435761U + i * 40503U) >> 7 & 1023) / 1024;
+}
+
+static int gradient(void *instance, const dadam_real *x, const uint64_t *rows, size_t n_rows, dadam_real *grad,
+		double *loss)
+{
+	struct model *m = instance;
+
+	*loss = 0;
+	if (misbehave(m, "gradient") != 0)
+		return -1;
+	if (FAULT == IDLE)
+		return 0;
+	memset(grad, 0, m->n * sizeof *grad);
+	for (size_t r = 0; r < n_rows; r++)
+		for (uint64_t i = 0; i < m->n; i++) {
+			dadam_real d = x[i] - center(rows[r], i);
+
+			grad[i] += d / (dadam_real)n_rows;
+			*loss += 0.5 * (double)d * (double)d / (double)n_rows / (double)m->n;
+		}
+	if (FAULT == NOT_A_NUMBER && m->calls++ == m->at)
+		grad[m->n - 1] = (dadam_real)NAN;
+	return 0;
+}
+
+static int evaluate(void *instance, const dadam_real *x, struct dadam_metric *out, uint32_t *n)
+{
+	struct model *m = instance;
+	double sum = 0;
+
+	if (misbehave(m, "evaluate") != 0)
+		return -1;
+	for (uint64_t i = 0; i < m->n; i++)
+		sum += (double)x[i];
+	strcpy(out[0].name, "loss");
+	out[0].value = sum / (double)m->n;
+	*n = 1;
+	return 0;
+}
+
+extern const struct dadam_model dadam_model_v1;
+const struct dadam_model dadam_model_v1 = {DADAM_MODEL_HEAD, .name = NAME, .create = create, .destroy = destroy,
+		.load = load, .tensor = tensor, .init = init, .gradient = gradient, .evaluate = evaluate};

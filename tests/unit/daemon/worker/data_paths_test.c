@@ -1,0 +1,102 @@
+/* Paths under data roots: found, not found, and never outside. */
+#include "daemon/worker/data_paths.h"
+
+#include "libcore/base/mem.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char base[64], roots[160];
+
+static void touch(const char *name)
+{
+	char path[160];
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/%s", base, name);
+	f = fopen(path, "w");
+	cr_assert_not_null(f);
+	fclose(f);
+}
+
+static void setup(void)
+{
+	char path[160];
+
+	strcpy(base, "/tmp/dadam-paths-XXXXXX");
+	cr_assert_not_null(mkdtemp(base));
+	snprintf(path, sizeof path, "%s/one", base);
+	cr_assert_eq(mkdir(path, 0700), 0);
+	snprintf(path, sizeof path, "%s/two", base);
+	cr_assert_eq(mkdir(path, 0700), 0);
+	snprintf(roots, sizeof roots, "%s/one:%s/two", base, base);
+	touch("secret");
+	touch("one/a.csv");
+	touch("two/b.csv");
+	snprintf(path, sizeof path, "%s/two/out", base);
+	cr_assert_eq(symlink("../secret", path), 0);
+}
+
+static void teardown(void)
+{
+	char command[128];
+
+	snprintf(command, sizeof command, "rm -r %s", base);
+	cr_assert_eq(system(command), 0);
+}
+
+static enum status resolve(const char *path, char out[256])
+{
+	char *found = NULL;
+	struct error err;
+	enum status st = data_path_resolve(&found, path, roots, &err);
+
+	snprintf(out, 256, "%.255s", st == ST_OK ? found + strlen(base) : err.msg);
+	if (st == ST_OK)
+		mem_free(found);
+	return st;
+}
+
+Test(data_paths, a_file_is_found_in_the_first_root_that_has_it, .init = setup, .fini = teardown)
+{
+	char out[256];
+
+	cr_assert_eq(resolve("a.csv", out), ST_OK);
+	cr_assert_str_eq(out, "/one/a.csv");
+	cr_assert_eq(resolve("b.csv", out), ST_OK);
+	cr_assert_str_eq(out, "/two/b.csv");
+}
+
+Test(data_paths, an_absolute_path_inside_a_root_is_allowed, .init = setup, .fini = teardown)
+{
+	char path[160], out[256];
+
+	snprintf(path, sizeof path, "%s/two/b.csv", base);
+	cr_assert_eq(resolve(path, out), ST_OK);
+}
+
+Test(data_paths, nothing_leads_out_of_the_roots, .init = setup, .fini = teardown)
+{
+	char path[160], out[256];
+
+	cr_assert_eq(resolve("../secret", out), ST_DENIED);
+	cr_assert_eq(resolve("out", out), ST_DENIED, "a symbolic link");
+	cr_assert_eq(resolve("/etc/passwd", out), ST_DENIED);
+	snprintf(path, sizeof path, "%s/one", base);
+	cr_assert_eq(resolve(path, out), ST_DENIED, "the root itself is no file in it");
+}
+
+Test(data_paths, a_missing_file_is_named_with_the_roots, .init = setup, .fini = teardown)
+{
+	char out[256];
+
+	cr_assert_eq(resolve("c.csv", out), ST_NOT_FOUND);
+	cr_assert_not_null(strstr(out, "c.csv is in none of this node's data roots"));
+	roots[0] = 0;
+	cr_assert_eq(resolve("a.csv", out), ST_NOT_FOUND);
+	cr_assert_not_null(strstr(out, "none are set"));
+}

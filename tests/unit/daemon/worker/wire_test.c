@@ -1,0 +1,122 @@
+/* Payloads of model frames: the same bits back, sizes checked before anything is read, and when the
+ * lossless stage is used. */
+#include "daemon/worker/wire.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#define N 2048U
+
+static struct wire *make(enum wire_mode mode)
+{
+	struct wire *w;
+
+	cr_assert_eq(wire_create(&w, mode, N, NULL), ST_OK);
+	return w;
+}
+
+static void fill(real *x)
+{
+	for (uint32_t i = 0; i < N; i++)
+		x[i] = (real)i / 1024 - 1;
+}
+
+static enum link_lossless round_trip(enum wire_mode mode)
+{
+	struct link_msg m = {.type = LINK_MODEL_DELTA, .u.delta = {.round = 3, .segment = 1, .n = N}};
+	struct wire *w = make(mode);
+	struct blob *b;
+	real x[N], y[N];
+
+	fill(x);
+	wire_set_local(w, 0);
+	cr_assert_eq(wire_encode(w, &b, &m, x, NULL), ST_OK);
+	cr_assert_eq(m.u.delta.encoded_len, N * sizeof(real));
+	cr_assert_eq(wire_check(&m.u.delta, b->payload_len, NULL), ST_OK);
+	cr_assert_eq(wire_is_plain(&m.u.delta), m.u.delta.lossless == LINK_RAW);
+	cr_assert_eq(wire_decode(w, y, &m.u.delta, b->payload, b->payload_len, NULL), ST_OK);
+	cr_assert_eq(memcmp(x, y, sizeof x), 0);
+	blob_unref(b);
+	wire_destroy(w);
+	return m.u.delta.lossless;
+}
+
+Test(wire, the_same_bits_come_back_with_and_without_the_stage)
+{
+	cr_assert_eq(round_trip(WIRE_OFF), LINK_RAW);
+	cr_assert_eq(round_trip(WIRE_ON), LINK_PLANES_ZSTD);
+	cr_assert_eq(round_trip(WIRE_AUTO), LINK_PLANES_ZSTD);
+}
+
+Test(wire, a_blob_that_a_link_still_holds_is_not_written_to)
+{
+	struct link_msg m = {.type = LINK_MODEL_DELTA, .u.delta = {.n = N}};
+	struct wire *w = make(WIRE_OFF);
+	struct blob *held[40], *again;
+	real x[N];
+
+	fill(x);
+	for (int i = 0; i < 40; i++) /* more than the pool has */
+		cr_assert_eq(wire_encode(w, &held[i], &m, x, NULL), ST_OK);
+	for (int i = 0; i < 40; i++)
+		for (int k = 0; k < i; k++)
+			cr_assert_neq(held[i], held[k]);
+	again = held[3];
+	blob_unref(held[3]);
+	cr_assert_eq(wire_encode(w, &held[3], &m, x, NULL), ST_OK);
+	cr_assert_eq(held[3], again, "a free blob of the pool is used again");
+	for (int i = 0; i < 40; i++)
+		blob_unref(held[i]);
+	wire_destroy(w);
+}
+
+static const struct {
+	struct link_model_delta d;
+	size_t len;
+	const char *says;
+} bad[] = {
+	{{.segment = 4, .n = N, .compressor = 7, .encoded_len = 4 * N}, 4 * N, "segment 4 with compressor 7, this job uses 0"},
+	{{.segment = 4, .n = N, .encoded_len = 100}, 100, "segment 4 of 100 bytes, 8192 are right for 2048 parameters"},
+	{{.segment = 4, .n = N, .encoded_len = 4 * N}, 4 * N - 1, "segment 4 with a payload of 8191 bytes for 8192"},
+	{{.segment = 4, .n = N, .encoded_len = 4 * N, .lossless = LINK_PLANES_ZSTD}, 4 * N + 1,
+			"segment 4 with a payload of 8193 bytes for 8192"},
+};
+
+Test(wire, sizes_that_do_not_fit_are_refused_before_a_byte_is_read)
+{
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		struct error err;
+
+		cr_assert_eq(wire_check(&bad[i].d, bad[i].len, &err), ST_PROTO, "case %zu", i);
+		cr_assert_str_eq(err.msg, bad[i].says);
+	}
+}
+
+Test(wire, auto_is_off_on_one_host_and_for_links_that_are_faster_than_the_stage)
+{
+	struct link_msg m = {.type = LINK_MODEL_DELTA, .u.delta = {.n = N}};
+	struct wire *w = make(WIRE_AUTO);
+	struct blob *b;
+	real x[N];
+
+	fill(x);
+	wire_set_local(w, 1);
+	cr_assert_not(wire_is_on(w));
+	wire_set_local(w, 0);
+	cr_assert(wire_is_on(w));
+	wire_round_over(w, 0); /* a small round says nothing */
+	cr_assert(wire_is_on(w));
+	for (uint64_t bytes = 0; bytes < WIRE_AUTO_BYTES; bytes += sizeof x) {
+		cr_assert_eq(wire_encode(w, &b, &m, x, NULL), ST_OK);
+		blob_unref(b);
+	}
+	wire_round_over(w, 1000); /* the link was the slow part */
+	cr_assert(wire_is_on(w));
+	for (uint64_t bytes = 0; bytes < WIRE_AUTO_BYTES; bytes += sizeof x) {
+		cr_assert_eq(wire_encode(w, &b, &m, x, NULL), ST_OK);
+		blob_unref(b);
+	}
+	wire_round_over(w, 0);
+	cr_assert_not(wire_is_on(w));
+	wire_destroy(w);
+}
