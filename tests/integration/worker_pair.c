@@ -1,0 +1,435 @@
+/* Real workers, no daemon: rounds over real sockets give the bits of a computation in one process, and
+ * whoever is killed, at whatever frame, the others go on with rows that sum to 1, and end.
+ *
+ *   worker_pair bits | kills N | middle N | cuts N | faults | stop | silent      (one meson test each) */
+#include "tests/integration/worker_driver.h"
+
+#include "libcore/base/rng.h"
+#include "libcore/mix/mix.h"
+#include "libcore/model/dadam/model.h"
+#include "libcore/optim/optim.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define PARAMS 5000U
+#define ROWS 64U
+#define BATCH 4U
+#define STEPS 14U
+#define PERIOD 3U
+#define DEADLINE_MS 10000
+
+static const char *spec_of(const char *plugin, const char *options, const char *more)
+{
+	static char text[1024];
+
+	snprintf(text, sizeof text,
+			"name: t\nseed: 5\nmodel: {plugin: %s, options: {params: %u, rows: %u%s}}\n"
+			"data: {format: none}\nalgorithm: {name: d-adam, period: %u, learning_rate: 0.05}\n"
+			"topology: ring\nbatch: %u\nsteps: %u\n%s%s",
+			plugin, PARAMS, ROWS, options, PERIOD, BATCH, STEPS,
+			strncmp(more, "wire", 4) == 0 ? "" : "wire: {segment: 1024}\n", more);
+	return text;
+}
+
+/* ---- the same in one process ---- */
+
+struct reference {
+	uint32_t n;
+	real *x[DRIVER_MAX_RANKS], *m[DRIVER_MAX_RANKS], *v[DRIVER_MAX_RANKS], *next[DRIVER_MAX_RANKS], *grad;
+};
+
+static void no_word(void *data, enum dadam_log_level level, const char *text)
+{
+	(void)data, (void)level, (void)text;
+}
+
+static void no_excuse(void *data, const char *text)
+{
+	(void)data;
+	driver_die("the plugin failed here: %s", text);
+}
+
+static void *load_plugin(const struct dadam_model **model, const char *path)
+{
+	static const struct dadam_host host = {.struct_size = sizeof host, .log = no_word, .fail = no_excuse};
+	struct dadam_option items[] = {{"params", "5000"}, {"rows", "64"}};
+	struct dadam_options options = {.items = items, .n_items = 2};
+	struct dadam_info info = {.struct_size = sizeof info};
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL), *instance;
+
+	if (library == NULL)
+		driver_die("%s", dlerror());
+	*model = dlsym(library, DADAM_MODEL_SYMBOL);
+	instance = (*model)->create(&host, &options);
+	if (instance == NULL || (*model)->load(instance, &options, &info) != 0 || info.n_params != PARAMS)
+		driver_die("the plugin does not load");
+	return instance;
+}
+
+static void local_step(struct reference *f, const struct dadam_model *model, void *instance, uint32_t rank, uint64_t step)
+{
+	struct optim_config cfg = optim_config_default();
+	struct rng_stream s = rng_stream(5, RNG_BATCH, (uint32_t)step, rank, 0);
+	uint64_t rows[BATCH];
+	double loss;
+
+	cfg.learning_rate = 0.05;
+	for (uint32_t b = 0; b < BATCH; b++)
+		rows[b] = (uint64_t)rng_below(&s, b, ROWS / f->n + (ROWS % f->n > rank)) * f->n + rank;
+	if (model->gradient(instance, f->x[rank], rows, BATCH, f->grad, &loss) != 0)
+		driver_die("no gradient");
+	optim_step(&cfg, f->x[rank], f->m[rank], f->v[rank], f->grad, PARAMS, step);
+}
+
+/* Metropolis weights on a ring: 1/3 each, 1/2 for two ranks; ascending ranks. */
+static void mix_all(struct reference *f)
+{
+	for (uint32_t k = 0; k < f->n; k++) {
+		const real *vectors[3];
+		real weights[3];
+		uint32_t n = 0;
+		double w = f->n == 2 ? 1.0 / 2 : 1.0 / 3, self = f->n == 2 ? 1 - w : 1 - (w + w);
+
+		for (uint32_t j = 0; j < f->n; j++) {
+			int next_to = j == (k + 1) % f->n || k == (j + 1) % f->n;
+
+			if (j != k && !next_to)
+				continue;
+			vectors[n] = f->x[j];
+			weights[n++] = (real)(j == k ? self : w);
+		}
+		if (f->n > 1)
+			mix_weighted(f->next[k], vectors, weights, n, PARAMS);
+	}
+	for (uint32_t k = 0; f->n > 1 && k < f->n; k++)
+		memcpy(f->x[k], f->next[k], PARAMS * sizeof(real));
+}
+
+static void compute_reference(struct reference *f, uint32_t n, const char *plugin_path)
+{
+	const struct dadam_model *model;
+	void *instance = load_plugin(&model, plugin_path);
+
+	memset(f, 0, sizeof *f);
+	f->n = n;
+	f->grad = calloc(PARAMS, sizeof(real));
+	for (uint32_t r = 0; r < n; r++) {
+		f->x[r] = calloc(PARAMS, sizeof(real));
+		f->m[r] = calloc(PARAMS, sizeof(real));
+		f->v[r] = calloc(PARAMS, sizeof(real));
+		f->next[r] = calloc(PARAMS, sizeof(real));
+		model->init(instance, 5, f->x[r]);
+	}
+	for (uint64_t t = 0; t < STEPS; t++) {
+		for (uint32_t r = 0; r < n; r++)
+			local_step(f, model, instance, r, t);
+		if ((t + 1) % PERIOD == 0)
+			mix_all(f);
+	}
+	model->destroy(instance);
+}
+
+static void free_reference(struct reference *f)
+{
+	free(f->grad);
+	for (uint32_t r = 0; r < f->n; r++) {
+		free(f->x[r]);
+		free(f->m[r]);
+		free(f->v[r]);
+		free(f->next[r]);
+	}
+}
+
+/* ---- checks ---- */
+
+_Noreturn static void die_hanging(const struct driver *d, const char *what)
+{
+	for (uint32_t r = 0; r < d->n; r++)
+		printf("rank %u: state %d step %llu round %llu waits for %d, %u of %u links, says:\n%s\n", r,
+				(int)d->ranks[r].last.state, (unsigned long long)d->ranks[r].last.view.step,
+				(unsigned long long)d->ranks[r].last.view.round, d->ranks[r].last.view.waiting_for,
+				d->ranks[r].last.view.links_up, d->ranks[r].last.view.links_wanted,
+				d->ranks[r].log.data != NULL ? (char *)d->ranks[r].log.data : "");
+	driver_die("%s: not over after %d ms", what, DEADLINE_MS);
+}
+
+static void check_done(struct driver *d, uint32_t r)
+{
+	const struct driver_rank *k = &d->ranks[r];
+
+	if (k->failed)
+		driver_die("rank %u failed: %s", r, k->why.why);
+	if (!k->done || !WIFEXITED(k->status) || WEXITSTATUS(k->status) != 0)
+		driver_die("rank %u is not done (status %#x); it said:\n%s", r, k->status, (char *)k->log.data);
+	if (k->last.view.step != STEPS)
+		driver_die("rank %u ended at step %llu", r, (unsigned long long)k->last.view.step);
+	if (!(k->worst_row <= 1e-12))
+		driver_die("rank %u has used a row with sum 1 +- %g:\n%s", r, k->worst_row, (char *)k->log.data);
+}
+
+static void compare(const float *got, size_t n, const real *right, const char *what, uint32_t n_ranks, uint32_t rank)
+{
+	if (got == NULL || n != PARAMS)
+		driver_die("%s of rank %u/%u: no file", what, rank, n_ranks);
+	for (size_t i = 0; i < n; i++)
+		if (memcmp(&got[i], &right[i], sizeof(float)) != 0)
+			driver_die("%s of rank %u/%u: parameter %zu is %.9g, right is %.9g", what, rank, n_ranks, i, (double)got[i],
+					(double)right[i]);
+}
+
+static void check_mean(struct driver *d, const struct reference *f)
+{
+	for (uint32_t r = 0; r < d->n; r++) {
+		size_t n = 0;
+		float *mean = driver_model(d, r, "mean", &n);
+
+		if (mean == NULL || n != PARAMS)
+			driver_die("rank %u/%u has no mean model", r, d->n);
+		for (size_t i = 0; i < n; i++) {
+			double right = 0;
+
+			for (uint32_t k = 0; k < f->n; k++)
+				right += (double)f->x[k][i] / f->n;
+			if (!(fabs(right - (double)mean[i]) <= 1e-6))
+				driver_die("mean of rank %u/%u: parameter %zu is %.9g, right is %.9g", r, d->n, i, (double)mean[i], right);
+		}
+		free(mean);
+	}
+	if (!d->ranks[0].has_mean || d->ranks[0].mean.of != d->n || d->ranks[0].mean.n_metrics != 1)
+		driver_die("rank 0 did not report the mean of %u", d->n);
+}
+
+static void bits(uint32_t n, const char *more)
+{
+	struct driver d;
+	struct reference f;
+
+	driver_init(&d, n, "quadratic", spec_of("quadratic", "", more));
+	driver_start(&d);
+	if (driver_run(&d, DEADLINE_MS) != 0)
+		die_hanging(&d, "bits");
+	compute_reference(&f, n, d.plugin_path);
+	for (uint32_t r = 0; r < n; r++) {
+		size_t len = 0;
+		float *x = driver_model(&d, r, "local", &len);
+
+		check_done(&d, r);
+		compare(x, len, f.x[r], "local model", n, r);
+		free(x);
+	}
+	check_mean(&d, &f);
+	free_reference(&f);
+	driver_fini(&d);
+	printf("%u ranks: %u steps, %u rounds, same bits as in one process%s%s\n", n, STEPS, STEPS / PERIOD,
+			more[0] != 0 ? ", " : "", more);
+}
+
+/* ---- kills ---- */
+
+/* The k-th frame of a job of n ranks kills the victim (-1: cuts its link). Returns 0 when the job has
+ * fewer frames. */
+static int kill_at(uint32_t n, int victim, uint64_t frame, int middle, unsigned *mended)
+{
+	struct driver d;
+	int hit;
+
+	driver_init(&d, n, "quadratic", spec_of("quadratic", "", "timeouts: {link: 2s}\n"));
+	d.proxy = 1;
+	d.victim = victim;
+	d.kill_at = frame;
+	d.kill_middle = middle;
+	driver_start(&d);
+	if (driver_run(&d, DEADLINE_MS) != 0) {
+		printf("%u ranks, rank %d killed at frame %llu\n", n, victim, (unsigned long long)frame);
+		die_hanging(&d, "the others");
+	}
+	hit = d.killed;
+	for (uint32_t r = 0; r < n; r++)
+		if ((int)r != victim)
+			check_done(&d, r);
+	*mended += d.n_mended;
+	driver_fini(&d);
+	return hit;
+}
+
+static void kills(uint32_t n, int middle)
+{
+	unsigned step = n == 2 ? 1 : 3; /* a ring of four has many frames: every third */
+	uint64_t begin = driver_now_ms(), frame = 1;
+
+	unsigned mended = 0;
+
+	while (kill_at(n, (int)(frame / step % n), frame, middle, &mended))
+		frame += step;
+	if (frame < 30)
+		driver_die("only %llu frames were seen", (unsigned long long)frame);
+	printf("%u ranks: killed %s of each of %llu frames (every %u), the others went on, %.1f s a job\n", n,
+			middle ? "in the middle" : "before the end", (unsigned long long)frame - 1, step,
+			(double)(driver_now_ms() - begin) / 1000 / (double)(frame / step));
+}
+
+/* Nobody dies, but a connection does: the link is made anew and counts again. */
+static void cuts(uint32_t n)
+{
+	unsigned step = n == 2 ? 1 : 3, mended = 0;
+	uint64_t frame = 1;
+
+	while (kill_at(n, -1, frame, frame / step % 2 != 0, &mended) || frame < 20)
+		frame += step;
+	if (mended < 10)
+		driver_die("only %u links were made anew", mended);
+	printf("%u ranks: the link cut at each of %llu frames (every %u), %u made anew, all ranks took all steps\n", n,
+			(unsigned long long)frame - 1, step, mended);
+}
+
+/* ---- plugins that misbehave ---- */
+
+struct fault {
+	const char *plugin, *options, *more, *says;
+	int sig; /* the signal that ends the worker, or 0: exit 1 and FAILED */
+	enum status status;
+};
+
+static const struct fault faults[] = {
+	{"refusing", ", where: create", "", "plugin refusing: create: this plugin refuses on purpose", 0, ST_PLUGIN},
+	{"refusing", ", where: load", "", "plugin refusing: load: this plugin refuses on purpose", 0, ST_PLUGIN},
+	{"refusing", ", where: init", "", "plugin refusing: init: this plugin refuses on purpose", 0, ST_PLUGIN},
+	{"refusing", ", at: 4", "", "step 4: plugin refusing: gradient: this plugin refuses on purpose", 0, ST_PLUGIN},
+	{"refusing", ", where: evaluate", "", "plugin refusing: evaluate: this plugin refuses on purpose", 0, ST_PLUGIN},
+	{"quadratic", ", colour: red", "", "plugin quadratic: create: unknown option colour", 0, ST_PLUGIN},
+	{"nan", ", at: 5", "", "gradient of tensor rest is not finite at step 5", 0, ST_NOT_FINITE},
+	{"hanging", ", at: 4", "timeouts: {step: 300ms}\n", "plugin hanging: gradient of step 4 has not returned for", 0, ST_TIMEOUT},
+	{"hanging", ", where: load", "timeouts: {step: 100ms}\n", "plugin hanging: load has not returned for", 0, ST_TIMEOUT},
+	{"crashing", ", at: 3", "", "", SIGSEGV, ST_OK},
+	{"crashing", ", where: load", "", "", SIGSEGV, ST_OK},
+};
+
+static void check_fault(const struct driver *d, const struct fault *f)
+{
+	const struct driver_rank *r = &d->ranks[0];
+
+	if (f->sig != 0) {
+		/* under sanitizers the signal is theirs, and the exit not 0 */
+		if (r->failed || (WIFEXITED(r->status) && WEXITSTATUS(r->status) == 0))
+			driver_die("%s%s: status %#x", f->plugin, f->options, r->status);
+		return;
+	}
+	if (!r->failed || strstr(r->why.why, f->says) == NULL || r->why.status != f->status)
+		driver_die("%s%s: said \"%s\" (%d), should say \"%s\"", f->plugin, f->options, r->failed ? r->why.why : "nothing",
+				(int)r->why.status, f->says);
+	if (!WIFEXITED(r->status) || WEXITSTATUS(r->status) != 1)
+		driver_die("%s%s: status %#x, exit 1 is right", f->plugin, f->options, r->status);
+}
+
+static void try_faults(void)
+{
+	for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+		struct driver d;
+
+		driver_init(&d, 1, faults[i].plugin, spec_of(faults[i].plugin, faults[i].options, faults[i].more));
+		driver_start(&d);
+		if (driver_run(&d, DEADLINE_MS) != 0)
+			driver_die("%s%s: the worker hangs", faults[i].plugin, faults[i].options);
+		check_fault(&d, &faults[i]);
+		driver_fini(&d);
+	}
+	printf("%zu plugins that refuse, crash, hang or compute nonsense: each ended its worker with the reason\n",
+			sizeof faults / sizeof faults[0]);
+}
+
+/* ---- a stop, and a silent neighbour ---- */
+
+static int has_begun(const struct driver *d, void *data)
+{
+	(void)data;
+	return d->ranks[0].last.view.round >= 2;
+}
+
+static void stop(void)
+{
+	struct driver d;
+	struct worker_msg m = {.type = WORKER_ORDER, .u.order = {.kind = JOB_ORDER_STOP}};
+	uint64_t at;
+
+	driver_init(&d, 3, "slow",
+			"name: t\nmodel: {plugin: slow, options: {params: 3000, delay_ms: 5}}\ndata: {format: none}\n"
+			"algorithm: {period: 3}\nsteps: 100000\nwire: {segment: 1024}\n");
+	driver_start(&d);
+	if (driver_until(&d, has_begun, NULL, DEADLINE_MS) != 0)
+		driver_die("no round has begun");
+	driver_send(&d, 1, &m);
+	if (driver_run(&d, DEADLINE_MS) != 0)
+		driver_die("the stop of rank 1 did not end the others");
+	at = d.ranks[0].last.view.step;
+	for (uint32_t r = 0; r < 3; r++)
+		if (!d.ranks[r].done || d.ranks[r].last.view.step != at || at >= 100000 || at % 3 != 0)
+			driver_die("rank %u: stopped at step %llu, rank 0 at %llu", r, (unsigned long long)d.ranks[r].last.view.step,
+					(unsigned long long)at);
+	printf("a stop told to one of three ranks ended all after the same round, at step %llu\n", (unsigned long long)at);
+	driver_fini(&d);
+}
+
+/* SIGSTOP: the sockets stay open, nobody speaks. */
+static void silent(void)
+{
+	struct driver d;
+	uint64_t begin;
+
+	driver_init(&d, 3, "quadratic", spec_of("quadratic", "", "timeouts: {link: 1s}\n"));
+	d.proxy = 1;
+	d.victim = 2;
+	d.kill_at = 25;
+	d.kill_signal = SIGSTOP;
+	begin = driver_now_ms();
+	driver_start(&d);
+	while ((!d.ranks[0].done || !d.ranks[1].done) && driver_now_ms() < begin + DEADLINE_MS) {
+		driver_poll(&d, 20);
+		if (d.ranks[0].link_why[2][0] != 0 && d.ranks[1].link_why[2][0] != 0)
+			driver_kill(&d, 2, SIGKILL); /* as its daemon would in the end */
+	}
+	for (uint32_t r = 0; r < 2; r++)
+		if (strstr(d.ranks[r].link_why[2], "nothing heard for 1") == NULL)
+			driver_die("rank %u: the link to the silent rank ended with \"%s\"", r, d.ranks[r].link_why[2]);
+	if (driver_run(&d, DEADLINE_MS) != 0)
+		driver_die("a silent rank stops the others");
+	check_done(&d, 0);
+	check_done(&d, 1);
+	driver_fini(&d);
+	printf("a rank that fell silent was left behind after timeouts.link, job over in %.1f s\n",
+			(double)(driver_now_ms() - begin) / 1000);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "bits";
+	uint32_t n = argc > 2 ? (uint32_t)atoi(argv[2]) : 2;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	signal(SIGPIPE, SIG_IGN);
+	if (strcmp(what, "bits") == 0) {
+		for (uint32_t k = 1; k <= 5; k++)
+			bits(k, "");
+		bits(3, "wire: {segment: 1024, zstd: on}\n");
+	} else if (strcmp(what, "kills") == 0) {
+		kills(n, 0);
+	} else if (strcmp(what, "middle") == 0) {
+		kills(n, 1);
+	} else if (strcmp(what, "cuts") == 0) {
+		cuts(n);
+	} else if (strcmp(what, "faults") == 0) {
+		try_faults();
+	} else if (strcmp(what, "stop") == 0) {
+		stop();
+	} else if (strcmp(what, "silent") == 0) {
+		silent();
+	} else {
+		driver_die("unknown: %s", what);
+	}
+	return 0;
+}
