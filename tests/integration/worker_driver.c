@@ -258,7 +258,7 @@ static int count_frame(struct driver *d, const struct driver_pipe *p)
 		return d->killed = 1;
 	d->killed = 1;
 	driver_kill(d, victim, d->kill_signal);
-	return p != NULL && (p->rank == victim || p->peer == victim);
+	return d->kill_signal == SIGKILL && p != NULL && (p->rank == victim || p->peer == victim);
 }
 
 /* ---- the proxy ---- */
