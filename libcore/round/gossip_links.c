@@ -28,9 +28,6 @@ static void lose(struct gossip *g, struct gossip_link *l)
 {
 	if (g->phase == GOSSIP_ROUND && gossip_link_gives(l))
 		g->missed += g->cfg.n_segments - (l->now.here ? l->now.got : g->mixed);
-	if (!l->now.here)
-		l->left_out = true;
-	l->ahead.here = false;
 	l->unsent = 0;
 }
 
