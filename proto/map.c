@@ -49,22 +49,30 @@ size_t map_count(const struct map_field *f, const void *plain)
 	return (size_t)map_load((const uint8_t *)plain + f->count_offset, f->count_size);
 }
 
+/* The pointer that lies there. */
+static void *load_pointer(const uint8_t *at)
+{
+	void *p;
+
+	memcpy(&p, at, sizeof p);
+	return p;
+}
+
 uint8_t *map_elements(const struct map_field *f, const void *plain)
 {
 	uint8_t *at = (uint8_t *)(uintptr_t)plain + f->offset;
 
-	if (f->kind == MAP_LIST)
-		memcpy(&at, at, sizeof at);
-	return at;
+	return f->kind == MAP_LIST ? load_pointer(at) : at;
 }
 
 static void fini_field(const struct map_field *f, uint8_t *plain)
 {
-	uint8_t *at = plain + f->offset, *owned = NULL;
+	uint8_t *at = plain + f->offset;
+	void *owned = NULL;
 
 	switch (f->kind) {
 	case MAP_STRING:
-		memcpy(&owned, at, sizeof owned);
+		owned = load_pointer(at);
 		break;
 	case MAP_SUB:
 		map_fini(f->sub, at);
