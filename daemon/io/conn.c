@@ -487,3 +487,15 @@ void conn_peer_address(const struct conn *c, char out[64])
 {
 	memcpy(out, c->address, sizeof c->address);
 }
+
+int conn_peer_uid(const struct conn *c, uint32_t *uid)
+{
+	struct ucred cred;
+	socklen_t len = sizeof cred;
+	uv_os_fd_t fd;
+
+	if (uv_fileno(&c->u.handle, &fd) != 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) != 0)
+		return -1;
+	*uid = cred.uid;
+	return 0;
+}

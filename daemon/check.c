@@ -1,0 +1,246 @@
+/* What a spec asks for beside what this host has. See check.h. */
+#include "daemon/check.h"
+
+#include "libcore/settings/job_spec.h"
+#include "libcore/topology/graph.h"
+#include "libcore/topology/topology.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- terms ---- */
+
+static enum status try_graph(const struct topology *t, uint32_t n, uint64_t seed, struct error *err)
+{
+	struct graph *g = NULL;
+	enum status st;
+
+	if (n == 1)
+		return ST_OK; /* alone, nobody is asked */
+	st = topology_check(t, n, err);
+	if (st == ST_OK)
+		st = graph_build(&g, t, n, seed, err);
+	graph_destroy(g);
+	return st;
+}
+
+static enum status check_topology(const struct job_spec *s, struct error *warning, struct error *err)
+{
+	struct topology t;
+	enum status st = topology_parse(&t, s->topology, err);
+
+	for (uint32_t n = s->workers_min; st == ST_OK && n <= s->workers_max; n++) {
+		struct error why = {0};
+
+		st = try_graph(&t, n, s->seed, &why);
+		if (st == ST_INVALID && n > s->workers_min) {
+			(void)error_set(warning, ST_OK, "topology %s is not possible with %u workers: %.200s", s->topology, n, why.msg);
+			error_hint(warning, "the job starts with another number between workers.min and workers.max");
+			return ST_OK;
+		}
+		if (st != ST_OK) {
+			*err = why;
+			(void)error_wrap(err, st, "topology %s with workers.min %u", s->topology, n);
+		}
+	}
+	return st;
+}
+
+static const char *algorithm_name(enum job_algorithm a)
+{
+	switch (a) {
+	case JOB_D_ADAM:
+		return "d-adam";
+	}
+	return "?";
+}
+
+static void fill_terms(struct job_terms *out, const struct job_spec *s)
+{
+	memset(out, 0, sizeof *out);
+	(void)snprintf(out->name, sizeof out->name, "%s", s->name);
+	(void)snprintf(out->algorithm, sizeof out->algorithm, "%s", algorithm_name(s->algorithm));
+	(void)snprintf(out->topology, sizeof out->topology, "%s", s->topology);
+	(void)snprintf(out->plugin, sizeof out->plugin, "%s", s->plugin);
+	out->workers_min = s->workers_min;
+	out->workers_max = s->workers_max;
+	out->wait_ms = s->workers_wait_ms;
+	out->steps = s->steps;
+	out->seed = s->seed;
+	out->fail_on_loss = s->on_peer_loss == JOB_LOSS_FAIL;
+	out->link_timeout_ms = s->link_timeout_ms;
+	out->step_timeout_ms = s->step_timeout_ms;
+}
+
+enum status check_terms(struct job_terms *out, const char *source, const char *spec, size_t len,
+		struct error *warning, struct error *err)
+{
+	struct job_spec s = {0};
+	enum status st = job_spec_parse(&s, source, spec, len, err);
+
+	if (st != ST_OK)
+		return st;
+	st = check_topology(&s, warning, err);
+	if (st == ST_OK)
+		fill_terms(out, &s);
+	job_spec_fini(&s);
+	return st;
+}
+
+/* ---- files of this host ---- */
+
+/* dir/name is there and may be used; out is its path. */
+static int find_in(char out[256], const char *dir, size_t dir_len, const char *name, int mode)
+{
+	int n;
+
+	if (dir_len == 0)
+		return 0;
+	n = snprintf(out, 256, "%.*s/%s", (int)dir_len, dir, name);
+	return n > 0 && n < 256 && access(out, mode) == 0;
+}
+
+static int find_in_list(char out[256], const char *dirs, const char *name)
+{
+	while (dirs != NULL && *dirs != '\0') {
+		size_t len = strcspn(dirs, ":");
+
+		if (find_in(out, dirs, len, name, R_OK))
+			return 1;
+		dirs += len + (dirs[len] == ':');
+	}
+	return 0;
+}
+
+static int is_plugin_name(const char *name)
+{
+	for (const char *p = name; *p != '\0'; p++)
+		if (!isalnum((unsigned char)*p) && *p != '_' && *p != '-')
+			return 0;
+	return *name != '\0' && strlen(name) < 64;
+}
+
+enum status check_plugin(char out[256], const struct daemon_config *cfg, const char *exe_dir, const char *name, struct error *err)
+{
+	char file[80], dir[256];
+
+	if (!is_plugin_name(name))
+		return error_set(err, ST_INVALID, "\"%.64s\" is no name of a plugin: letters, digits, - and _", name);
+	(void)snprintf(file, sizeof file, "%s.so", name);
+	for (size_t i = 0; i < cfg->n_plugin_dirs; i++)
+		if (find_in(out, cfg->plugin_dirs[i], strlen(cfg->plugin_dirs[i]), file, R_OK))
+			return ST_OK;
+	if (find_in_list(out, getenv("DADAM_PLUGIN_PATH"), file))
+		return ST_OK;
+	/* an uninstalled build sees its own plugins before those that happen to be installed */
+	(void)snprintf(dir, sizeof dir, "%.200s/../libcore/models", exe_dir);
+	if (find_in(out, dir, strlen(dir), file, R_OK))
+		return ST_OK;
+	if (find_in(out, DADAM_MODELS_DIR, strlen(DADAM_MODELS_DIR), file, R_OK))
+		return ST_OK;
+	(void)error_set(err, ST_NOT_FOUND, "no plugin %s (looked for %s in plugins.dirs, DADAM_PLUGIN_PATH, %s)", name, file, DADAM_MODELS_DIR);
+	error_hint(err, "put %s there on this node, or add its directory to plugins.dirs", file);
+	return ST_NOT_FOUND;
+}
+
+enum status check_worker(char out[256], const struct daemon_config *cfg, const char *exe_dir, struct error *err)
+{
+	static const char name[] = "dadam-worker";
+	char beside[256];
+
+	if (cfg->worker[0] != '\0') {
+		(void)snprintf(out, 256, "%.255s", cfg->worker);
+		if (access(out, X_OK) == 0)
+			return ST_OK;
+		return error_set(err, ST_NOT_FOUND, "worker.program %s: %s", cfg->worker, strerror(errno));
+	}
+	(void)snprintf(beside, sizeof beside, "%.240s/worker", exe_dir);
+	if (find_in(out, exe_dir, strlen(exe_dir), name, X_OK) || find_in(out, beside, strlen(beside), name, X_OK) ||
+			find_in(out, DADAM_BIN_DIR, strlen(DADAM_BIN_DIR), name, X_OK) ||
+			find_in(out, DADAM_LIBEXEC_DIR, strlen(DADAM_LIBEXEC_DIR), name, X_OK))
+		return ST_OK;
+	(void)error_set(err, ST_NOT_FOUND, "no dadam-worker beside dadamd (%s), in %s or in %s", exe_dir, DADAM_BIN_DIR, DADAM_LIBEXEC_DIR);
+	error_hint(err, "install it, or set worker.program in the daemon's config");
+	return ST_NOT_FOUND;
+}
+
+/* ---- data ---- */
+
+static int is_inside(const char *path, const char *root)
+{
+	size_t n = strlen(root);
+
+	if (n > 0 && root[n - 1] == '/')
+		n--;
+	return strncmp(path, root, n) == 0 && path[n] == '/';
+}
+
+/* ST_OK, ST_NOT_FOUND, ST_DENIED (leads out of the root, or not readable). */
+static enum status try_root(const char *root, const char *file)
+{
+	char joined[PATH_MAX], real_root[PATH_MAX], real_file[PATH_MAX];
+	int n;
+
+	if (realpath(root, real_root) == NULL)
+		return ST_NOT_FOUND;
+	n = file[0] == '/' ? snprintf(joined, sizeof joined, "%s", file) : snprintf(joined, sizeof joined, "%s/%s", root, file);
+	if (n < 0 || (size_t)n >= sizeof joined || realpath(joined, real_file) == NULL)
+		return errno == EACCES ? ST_DENIED : ST_NOT_FOUND;
+	return is_inside(real_file, real_root) && access(real_file, R_OK) == 0 ? ST_OK : ST_DENIED;
+}
+
+static void list_roots(char *out, size_t size, const struct daemon_config *cfg)
+{
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < cfg->n_data_roots && used < size; i++)
+		used += (size_t)snprintf(out + used, size - used, "%s%s", i > 0 ? ", " : "", cfg->data_roots[i]);
+}
+
+static enum status check_file(const struct daemon_config *cfg, const char *file, struct error *err)
+{
+	enum status worst = ST_NOT_FOUND;
+	char roots[200];
+
+	for (size_t i = 0; i < cfg->n_data_roots; i++) {
+		enum status st = try_root(cfg->data_roots[i], file);
+
+		if (st == ST_OK)
+			return ST_OK;
+		if (st == ST_DENIED)
+			worst = ST_DENIED;
+	}
+	list_roots(roots, sizeof roots, cfg);
+	if (worst == ST_DENIED)
+		(void)error_set(err, worst, "data %.80s is not readable, or leads out of the data roots (%s)", file, roots);
+	else if (cfg->n_data_roots == 0)
+		(void)error_set(err, worst, "data missing %.80s (this node has no data.roots)", file);
+	else
+		(void)error_set(err, worst, "data missing %.80s (looked in %s)", file, roots);
+	error_hint(err, "put the file under a data root of that node, or add its directory to data.roots in its config");
+	return worst;
+}
+
+enum status check_here(const struct daemon_config *cfg, const char *exe_dir, const char *spec, struct error *err)
+{
+	struct job_spec s = {0};
+	char path[256];
+	enum status st = job_spec_parse(&s, "spec", spec, strlen(spec), err);
+
+	if (st != ST_OK)
+		return st;
+	st = check_plugin(path, cfg, exe_dir, s.plugin, err);
+	if (st == ST_OK)
+		st = check_worker(path, cfg, exe_dir, err);
+	for (size_t i = 0; st == ST_OK && i < s.data.n_items; i++)
+		if (strcmp(s.data.items[i].key, "train") == 0 || strcmp(s.data.items[i].key, "test") == 0)
+			st = check_file(cfg, s.data.items[i].value, err);
+	job_spec_fini(&s);
+	return st;
+}
