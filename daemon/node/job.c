@@ -239,7 +239,7 @@ static void on_known(struct job *j, struct step *st, const struct id *from, cons
 		*st->nomem = 1;
 		return;
 	}
-	if (id_equal(from, &j->rec.ballot.proposer) && job_ballot_cmp(&r->ballot, &j->rec.ballot) == 0 && !id_equal(from, &st->cfg->id))
+	if (id_equal(from, &j->rec.ballot.proposer) && job_ballot_cmp(&r->ballot, &j->rec.ballot) == 0 && j->rec.n_ranks == 0)
 		memcpy(j->rec.why, r->why, sizeof j->rec.why);
 	if (change == MERGE_NOTHING)
 		return;

@@ -37,6 +37,7 @@ struct proposal { /* while this node is the proposer and no roster stands */
 	uint64_t since_ms;
 	uint64_t min_since_ms; /* when workers.min was reached; 0: not now */
 	uint64_t said_ms;      /* when `why` was told last */
+	uint8_t unsaid;        /* `why` has changed since */
 	uint8_t unfit;         /* enough have accepted, but the topology allows no such number */
 };
 

@@ -34,7 +34,8 @@ static enum status take_roster(struct job_record *into, const struct job_record 
 	into->ranks = ranks;
 	into->n_ranks = from->n_ranks;
 	into->started_ms = from->started_ms;
-	if (job_ballot_cmp(&from->ballot, &into->ballot) != 0)
+	memset(into->why, 0, sizeof into->why);
+	if (from->n_ranks == 0)
 		memcpy(into->why, from->why, sizeof into->why);
 	into->ballot = from->ballot;
 	return ST_OK;

@@ -142,8 +142,10 @@ static void tell_why(struct job *j, struct step *st)
 	char why[sizeof j->rec.why];
 
 	say_why(j, why, sizeof why);
-	if (strcmp(why, j->rec.why) == 0 || st->now_ms < j->proposal->said_ms + SAY_MS)
+	j->proposal->unsaid = strcmp(why, j->rec.why) != 0;
+	if (!j->proposal->unsaid || st->now_ms < j->proposal->said_ms + SAY_MS)
 		return;
+	j->proposal->unsaid = 0;
 	text_put(j->rec.why, sizeof j->rec.why, "%s", why);
 	text_put(j->phase.why, sizeof j->phase.why, "%s", why);
 	j->proposal->said_ms = st->now_ms;
@@ -209,7 +211,7 @@ static void start(struct job *j, struct step *st, uint32_t n)
 	j->rec.ranks = ranks;
 	j->rec.n_ranks = rank;
 	j->rec.started_ms = st->wall_ms;
-	j->rec.why[0] = '\0';
+	memset(j->rec.why, 0, sizeof j->rec.why);
 	j->touched = j->store = j->tell = 1;
 	step_job_log(st, &j->rec.id, NODE_LOG_INFO, "starts with %u ranks, attempt %u", rank, j->rec.ballot.attempt);
 	end_proposal(j);
@@ -360,6 +362,8 @@ uint64_t propose_wake_ms(const struct job *j)
 	wake = p->since_ms + j->rec.terms.wait_ms;
 	if (p->min_since_ms != 0 && !p->unfit && p->min_since_ms + MORE_MS - 1 < wake)
 		wake = p->min_since_ms + MORE_MS - 1;
+	if (p->unsaid && p->said_ms + SAY_MS < wake)
+		wake = p->said_ms + SAY_MS;
 	for (uint32_t i = 0; i < p->n; i++)
 		wake = p->list[i].ask_ms < wake ? p->list[i].ask_ms : wake;
 	return wake;

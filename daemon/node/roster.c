@@ -11,6 +11,7 @@
 
 #define RETRY_FIRST_MS 200U
 #define RETRY_MOST_MS 10000U
+#define DIAL_MS 3000U
 
 static struct job_links *find(struct roster *ro, const struct id *job)
 {
@@ -139,23 +140,6 @@ static void offer(struct roster *ro, struct step *st, struct job_links *jl, cons
 	l->until_ms = st->now_ms + st->cfg->link_offer_ms;
 }
 
-/* Offer what is missing, drop what took too long. */
-static void consider(struct roster *ro, struct step *st, struct job_links *jl)
-{
-	const struct job *j = jobs_find(st->jobs, &jl->job);
-
-	for (uint32_t r = 0; r < j->rec.n_ranks; r++) {
-		struct link *l = &jl->to[r];
-
-		if (l->state != LINK_IDLE && l->state != LINK_IS_UP && st->now_ms >= l->until_ms) {
-			step_job_log(st, &jl->job, NODE_LOG_WARN, "link to rank %u was not up in %u ms; another offer is made", r, st->cfg->link_offer_ms);
-			back_to_idle(st, l, 1);
-		}
-		if (l->state == LINK_IDLE && jl->rank < r && st->now_ms >= l->until_ms && is_open(j, st, r))
-			offer(ro, st, jl, j, r);
-	}
-}
-
 static void answer(struct step *st, const struct id *to, const struct id *job, uint64_t link, int ok, const char *why)
 {
 	struct peer_msg msg = {.type = PEER_LINK_ANSWER};
@@ -168,6 +152,46 @@ static void answer(struct step *st, const struct id *to, const struct id *job, u
 	(void)step_send_to(st, to, &msg);
 }
 
+/* The dial came to nothing: the other end shall try. The answerer says so to the offerer. */
+static void dial_failed(struct step *st, struct job_links *jl, uint32_t rank, const char *why)
+{
+	const struct job *j = jobs_find(st->jobs, &jl->job);
+	struct link *l = &jl->to[rank];
+
+	step_job_log(st, &jl->job, NODE_LOG_WARN, "cannot connect to rank %u: %s", rank, why);
+	if (rank < jl->rank)
+		answer(st, &j->rec.ranks[rank].view.node, &jl->job, l->id, 0, why);
+	else
+		l->next_dial = PEER_ANSWERER_DIALS;
+	back_to_idle(st, l, 1);
+	if (rank > jl->rank && l->tries == 1)
+		l->until_ms = st->now_ms; /* the first time the other end's turn comes at once */
+}
+
+static int is_dialling(const struct link *l)
+{
+	return l->state == LINK_DIALLING || l->state == LINK_GREETING;
+}
+
+/* Offer what is missing, drop what took too long. */
+static void consider(struct roster *ro, struct step *st, struct job_links *jl)
+{
+	const struct job *j = jobs_find(st->jobs, &jl->job);
+
+	for (uint32_t r = 0; r < j->rec.n_ranks; r++) {
+		struct link *l = &jl->to[r];
+
+		if (is_dialling(l) && st->now_ms >= l->answer_by_ms && st->now_ms < l->until_ms)
+			dial_failed(st, jl, r, "no answer in 3 s");
+		if (l->state != LINK_IDLE && l->state != LINK_IS_UP && st->now_ms >= l->until_ms) {
+			step_job_log(st, &jl->job, NODE_LOG_WARN, "link to rank %u was not up in %u ms; another offer is made", r, st->cfg->link_offer_ms);
+			back_to_idle(st, l, 1);
+		}
+		if (l->state == LINK_IDLE && jl->rank < r && st->now_ms >= l->until_ms && is_open(j, st, r))
+			offer(ro, st, jl, j, r);
+	}
+}
+
 static void dial(struct step *st, struct job_links *jl, uint32_t rank)
 {
 	const struct job *j = jobs_find(st->jobs, &jl->job);
@@ -175,6 +199,7 @@ static void dial(struct step *st, struct job_links *jl, uint32_t rank)
 	struct link *l = &jl->to[rank];
 
 	l->state = LINK_DIALLING;
+	l->answer_by_ms = st->now_ms + DIAL_MS;
 	if (address[0] == '\0')
 		address = members_find(st->members, &j->rec.ranks[rank].view.node)->address;
 	if (address[0] == '\0' || !step_dial(st, address, &l->conn))
@@ -277,22 +302,6 @@ static void hand_over(struct step *st, struct job_links *jl, uint32_t rank, uint
 	l->state = LINK_HANDED;
 	if (!step_worker(st, NODE_DO_HANDOVER, &jl->job, conn, &msg))
 		(void)step_close(st, conn);
-}
-
-/* The dial came to nothing: the other end shall try. The answerer says so to the offerer. */
-static void dial_failed(struct step *st, struct job_links *jl, uint32_t rank, const char *why)
-{
-	const struct job *j = jobs_find(st->jobs, &jl->job);
-	struct link *l = &jl->to[rank];
-
-	step_job_log(st, &jl->job, NODE_LOG_WARN, "cannot connect to rank %u: %s", rank, why);
-	if (rank < jl->rank)
-		answer(st, &j->rec.ranks[rank].view.node, &jl->job, l->id, 0, why);
-	else
-		l->next_dial = PEER_ANSWERER_DIALS;
-	back_to_idle(st, l, 1);
-	if (rank > jl->rank && l->tries == 1)
-		l->until_ms = st->now_ms; /* the first time the other end's turn comes at once */
 }
 
 void roster_on_msg(struct roster *ro, struct step *st, uint64_t conn, const struct peer_msg *msg)
@@ -424,6 +433,8 @@ uint64_t roster_wake_ms(const struct roster *ro, uint64_t now_ms)
 
 			if (waits && l->until_ms < wake)
 				wake = l->until_ms;
+			if (is_dialling(l) && l->answer_by_ms < wake)
+				wake = l->answer_by_ms;
 		}
 	return wake;
 }

@@ -6,7 +6,7 @@
  *   answerer: IDLE ──LINK_OFFER──► AWAITED ──LINK_HELLO (secret)──► HANDED
  *   HANDED ──worker: link is up──► UP      UP ──worker: link is down──► IDLE
  *
- * The offerer dials; when that fails the next offer asks the answerer to dial, and so in turn. An offer
+ * The offerer dials; when that fails, or nobody answers in three seconds, the next offer asks the answerer to dial, and so in turn. An offer
  * that is not UP in link_offer_ms is dropped at both ends and made anew, with another id and back-off.
  * Link ids grow, a newer one closes the older, a secret serves one connection. A new ballot of the job
  * starts with clean tables. After HANDED the connection belongs to the workers: nothing here closes it. */
@@ -25,6 +25,7 @@ struct link {
 	enum peer_dial next_dial; /* offerer: who dials next time */
 	uint64_t conn;     /* DIALLING, GREETING */
 	uint64_t until_ms; /* the offer is dropped then; IDLE: offer again then */
+	uint64_t answer_by_ms; /* DIALLING, GREETING: the dial has failed then */
 	uint32_t tries;    /* in vain, in a row */
 };
 

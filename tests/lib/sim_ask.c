@@ -96,6 +96,11 @@ uint64_t sim_node_now(const struct sim_nodes *s)
 	return s->now;
 }
 
+int sim_node_has(const struct sim_nodes *s, uint32_t node)
+{
+	return node < s->n;
+}
+
 int sim_node_is_up(const struct sim_nodes *s, uint32_t node)
 {
 	return s->nodes[node].node != NULL;

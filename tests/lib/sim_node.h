@@ -61,6 +61,7 @@ typedef int (*sim_node_test_fn)(struct sim_nodes *s, void *arg);
 int sim_node_run_until(struct sim_nodes *s, uint64_t until_ms, sim_node_test_fn test, void *arg);
 
 uint64_t sim_node_now(const struct sim_nodes *s);
+int sim_node_has(const struct sim_nodes *s, uint32_t node); /* one of the n, up or down */
 int sim_node_is_up(const struct sim_nodes *s, uint32_t node);
 const struct node *sim_node_at(const struct sim_nodes *s, uint32_t node); /* NULL: down */
 struct id sim_node_id(uint32_t node);
