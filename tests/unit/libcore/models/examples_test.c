@@ -1,0 +1,68 @@
+/* The job specs in deploy/examples that use in-tree models: they parse, and the model takes their options
+ * and data keys (with a small table in the place of a file that is not here). */
+#include "libcore/settings/job_spec.h"
+
+#include "libcore/models/deepfm.h"
+#include "tests/unit/libcore/models/host_help.h"
+
+static const char ratings[] = "userId,movieId,year,genres,rating,timestamp\n"
+			      "1,31,1995,Drama,2.5,1\n1,32,1994,Comedy|Drama,4,2\n2,31,1995,Drama,5,3\n"
+			      "2,32,1994,Comedy|Drama,1,4\n3,31,1995,Drama,4,5\n3,32,1994,Comedy|Drama,3,6\n";
+
+static void parse(struct job_spec *spec, const char *name)
+{
+	char path[512], text[8192];
+	struct error err = {0};
+	size_t n;
+	FILE *f;
+
+	(void)snprintf(path, sizeof path, "%s/deploy/examples/%s", getenv("DADAM_SOURCE"), name);
+	f = fopen(path, "r");
+	cr_assert_not_null(f, "%s", path);
+	n = fread(text, 1, sizeof text, f);
+	(void)fclose(f);
+	cr_assert_eq(job_spec_parse(spec, name, text, n, &err), ST_OK, "%s", err.msg);
+}
+
+static struct dadam_options copied(const struct job_pairs *pairs, struct dadam_option *items, const char *train)
+{
+	for (size_t i = 0; i < pairs->n_items; i++) {
+		items[i] = (struct dadam_option){pairs->items[i].key, pairs->items[i].value};
+		if (strcmp(items[i].key, "train") == 0)
+			items[i].value = train;
+	}
+	return (struct dadam_options){items, pairs->n_items};
+}
+
+static void check(const char *name, uint64_t n_params)
+{
+	struct dadam_option model_items[32], data_items[32];
+	struct job_spec spec;
+	const char *train = temp_text(ratings);
+	struct dadam_options model, data;
+	struct dadam_info info;
+
+	parse(&spec, name);
+	cr_assert_str_eq(spec.plugin, "deepfm");
+	cr_assert_eq(spec.period, 4);
+	cr_assert_str_eq(spec.topology, "ring");
+	cr_assert_leq(spec.model.n_items, 32);
+	cr_assert_leq(spec.data.n_items, 32);
+	model = copied(&spec.model, model_items, NULL);
+	data = copied(&spec.data, data_items, train);
+	deepfm_model.destroy(loaded(&deepfm_model, &model, &data, &info));
+	cr_assert_eq(info.n_params, n_params, "%llu", (unsigned long long)info.n_params);
+	job_spec_fini(&spec);
+	unlink(train);
+}
+
+Test(examples, movielens)
+{
+	/* 5 training rows: 3 users, 2 films, 2 years, 2 genres and 4 unknown ids; 8 factors, hidden 16 */
+	check("movielens.yaml", 1 + 13 * (1 + 8) + (4 * 8 + 1) * 16 + 16 + 1);
+}
+
+Test(examples, synthetic_ctr)
+{
+	check("synthetic-ctr.yaml", 49444);
+}
