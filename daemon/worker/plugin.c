@@ -153,7 +153,7 @@ static enum status to_options(struct dadam_option **out, const struct job_pairs 
 
 enum status plugin_create(struct plugin *p, const struct job_pairs *options, struct error *err)
 {
-	struct dadam_option *list;
+	struct dadam_option *list = NULL;
 	struct dadam_options all;
 	enum status st = to_options(&list, options, err);
 
@@ -233,7 +233,7 @@ static enum status resolve_files(struct dadam_option *list, size_t n, const char
 enum status plugin_load(struct plugin *p, const struct job_pairs *data, const char *roots, struct error *err)
 {
 	char *paths[MAX_FILES] = {NULL};
-	struct dadam_option *list;
+	struct dadam_option *list = NULL;
 	enum status st = to_options(&list, data, err);
 
 	if (st != ST_OK)
