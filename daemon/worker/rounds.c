@@ -127,7 +127,9 @@ static void mix_segment(struct rounds *r, const struct gossip_action *a)
 		weights[i] = (real)mix->terms[i].weight;
 	}
 	mix_weighted(own_segment(r, a->segment), vectors, weights, mix->n_terms, links_n_params(r->cfg.links, a->segment));
-	links_release_all(r->cfg.links, a->segment);
+	for (uint32_t i = 0; i < mix->n_terms; i++)
+		if (mix->terms[i].slot != GOSSIP_SELF)
+			links_release(r->cfg.links, mix->terms[i].slot, a->segment);
 }
 
 static void send_begin(struct rounds *r, const struct gossip_action *a)
@@ -162,6 +164,14 @@ static void send_bye(struct rounds *r, const struct gossip_action *a)
 	struct link_msg m = {.type = LINK_BYE, .u.bye = {.why = "trained"}};
 
 	links_send(r->cfg.links, a->slot, &m);
+}
+
+/* Segments that will not be mixed: their places are free. */
+static void drop_places(struct rounds *r, const struct gossip_action *a)
+{
+	for (uint32_t p = 0; p < r->cfg.gossip.window; p++)
+		if ((a->places >> p & 1) != 0)
+			links_release(r->cfg.links, a->slot, p);
 }
 
 static void carry_out(struct rounds *r, const struct gossip_action *a)
@@ -202,6 +212,9 @@ static void carry_out(struct rounds *r, const struct gossip_action *a)
 		break;
 	case GOSSIP_DO_BYE:
 		send_bye(r, a);
+		break;
+	case GOSSIP_DO_DROP:
+		drop_places(r, a);
 		break;
 	}
 }

@@ -26,6 +26,17 @@ struct gossip_action *gossip_act(struct gossip_actions *out, enum gossip_action_
 	return a;
 }
 
+/* Segments from .. to-1 of slot will not be mixed. */
+void gossip_drop(const struct gossip *g, struct gossip_actions *out, uint32_t slot, uint32_t from, uint32_t to)
+{
+	uint32_t places = 0;
+
+	for (uint32_t i = from; i < to; i++)
+		places |= 1U << i % g->cfg.window;
+	if (places != 0)
+		gossip_act(out, GOSSIP_DO_DROP, slot)->places = places;
+}
+
 static enum status config_check(const struct gossip_config *cfg, struct error *err)
 {
 	uint64_t ranks = cfg->n_ranks >= 64 ? UINT64_MAX : (UINT64_C(1) << cfg->n_ranks) - 1;
@@ -114,6 +125,7 @@ static void become_trained(struct gossip *g, struct gossip_actions *out)
 	a->round = g->next;
 	a->stopped = g->step < g->cfg.steps;
 	g->phase = GOSSIP_TRAINED;
+	gossip_drop_ahead(g, out, GOSSIP_NEVER);
 	gossip_say_bye(g, out);
 }
 

@@ -11,9 +11,9 @@
  *
  * A slot is a link's number in this worker (0 .. GOSSIP_MAX_LINKS-1), given by the shell at LINK_OPEN.
  * The shell keeps, per slot, room for `window` segments: segment s of a round goes to place s % window
- * and stays there until the MIX of that segment, also when the link closed meanwhile: a new link gets a
- * slot that is not in gossip_slots_busy(). READ off holds from the very next frame on; a frame that the
- * shell has read already waits, or it would overwrite a place.
+ * and stays there until the MIX of that segment or a DROP, also when the link closed meanwhile: a new
+ * link gets a slot that is not in gossip_slots_busy(). READ off holds from the very next frame on; a
+ * frame that the shell has read already waits, or it would overwrite a place.
  *
  * A BYE is a worker's word that it begins no more rounds (it is TRAINED). The link stays open after it,
  * for the mean; a link that comes up later gets its LINK_UP and then the BYE. */
@@ -78,7 +78,8 @@ enum gossip_action_type {
 	GOSSIP_DO_CLOSE,       /* close slot's connection: why; LINK_CLOSED will follow */
 	GOSSIP_DO_ROUND_OVER,  /* round is over: `missed` segments were mixed without a lost link */
 	GOSSIP_DO_TRAINED,     /* no more steps: `stopped` says whether by an order */
-	GOSSIP_DO_BYE          /* send BYE on slot (after TRAINED, or after its LINK_UP); do not close */
+	GOSSIP_DO_BYE,         /* send BYE on slot (after TRAINED, or after its LINK_UP); do not close */
+	GOSSIP_DO_DROP         /* `places` of slot (bit set) are free, their segments will not be mixed */
 };
 
 #define GOSSIP_SELF UINT32_MAX
@@ -99,7 +100,7 @@ struct gossip_action {
 	uint32_t slot;
 	uint64_t slots;
 	uint64_t round, step, n_steps;
-	uint32_t segment, degree;
+	uint32_t segment, degree, places;
 	uint8_t cut, on, stopped;
 	uint64_t cut_round;
 	uint64_t missed;

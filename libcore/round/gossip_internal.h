@@ -82,6 +82,7 @@ struct gossip {
 
 /* gossip.c */
 struct gossip_action *gossip_act(struct gossip_actions *out, enum gossip_action_type type, uint32_t slot);
+void gossip_drop(const struct gossip *g, struct gossip_actions *out, uint32_t slot, uint32_t from, uint32_t to);
 void gossip_take_round(struct gossip *g, uint64_t round);
 void gossip_take_cut(struct gossip *g, uint64_t cut);
 void gossip_after_round(struct gossip *g, struct gossip_actions *out);
@@ -101,6 +102,7 @@ int32_t gossip_missing_rank(const struct gossip *g);             /* wanted, not 
 int32_t gossip_asked_rank(const struct gossip *g);               /* its answer holds the next round; or -1 */
 
 /* gossip_round.c */
+void gossip_drop_ahead(struct gossip *g, struct gossip_actions *out, uint64_t below);
 void gossip_begin(struct gossip *g, struct gossip_actions *out);
 void gossip_progress(struct gossip *g, struct gossip_actions *out);
 void gossip_on_round_begin(struct gossip *g, const struct gossip_event *ev, struct gossip_actions *out);

@@ -9,6 +9,20 @@
 
 #include "libcore/topology/weights.h"
 
+/* What peers sent of rounds lower than `below` before we came there: nobody will mix it. */
+void gossip_drop_ahead(struct gossip *g, struct gossip_actions *out, uint64_t below)
+{
+	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++) {
+		struct gossip_link *l = &g->links[s];
+
+		if (!l->ahead.here || l->ahead.round >= below)
+			continue;
+		if (l->state == GOSSIP_LINK_LIVE)
+			gossip_drop(g, out, s, 0, l->ahead.got);
+		l->ahead.here = false;
+	}
+}
+
 static void fix_links(struct gossip *g)
 {
 	g->n_order = 0;
@@ -19,10 +33,10 @@ static void fix_links(struct gossip *g)
 		l->left_out = false;
 		l->counted = l->state == GOSSIP_LINK_LIVE && !l->over;
 		l->now = (struct gossip_inbox){.here = false};
-		if (l->ahead.here && l->ahead.round == g->round)
+		if (l->ahead.here && l->ahead.round == g->round) {
 			l->now = l->ahead;
-		if (l->ahead.here && l->ahead.round <= g->round)
-			l->ahead.here = false; /* taken over, or stale: the peer will follow our number */
+			l->ahead.here = false;
+		}
 		if (!l->counted)
 			continue;
 		for (; at > 0 && g->links[g->order[at - 1]].rank > l->rank; at--)
@@ -42,6 +56,7 @@ void gossip_begin(struct gossip *g, struct gossip_actions *out)
 	g->sent = g->mixed = 0;
 	g->missed = 0;
 	g->phase = GOSSIP_ROUND;
+	gossip_drop_ahead(g, out, g->round); /* these peers will follow our number */
 	fix_links(g);
 	for (uint32_t i = 0; i < g->n_order; i++) {
 		struct gossip_action *a = gossip_act(out, GOSSIP_DO_BEGIN, g->order[i]);
@@ -285,6 +300,8 @@ void gossip_on_segment(struct gossip *g, const struct gossip_event *ev, struct g
 		l->ahead.got = l->said_segments;
 	else if (g->phase == GOSSIP_ROUND && l->now.here && l->now.round == ev->round)
 		l->now.got = l->said_segments;
+	else
+		gossip_drop(g, out, ev->slot, ev->segment, ev->segment + 1); /* of a round below ours, or we are trained */
 }
 
 void gossip_on_sent(struct gossip *g, uint32_t slot)

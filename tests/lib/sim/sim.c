@@ -203,6 +203,8 @@ static void do_mix(struct sim *s, uint32_t rank, const struct gossip_action *a)
 		size_t place = (size_t)(a->segment % s->cfg.window) * s->cfg.segment;
 
 		vectors[i] = t->slot == GOSSIP_SELF ? x : n->slots[t->slot].places + place;
+		if (t->slot != GOSSIP_SELF)
+			n->slots[t->slot].occupied &= ~(1U << a->segment % s->cfg.window);
 		weights[i] = (real)t->weight;
 	}
 	mix_weighted(x, vectors, weights, a->mix->n_terms, length);
@@ -255,7 +257,7 @@ static void send_small(struct sim *s, uint32_t rank, const struct gossip_action 
 static void say_action(struct sim *s, uint32_t rank, const struct gossip_action *a)
 {
 	static const char *const names[] = {"steps", "evaluate", "link-up", "begin", "send", "mix", "read", "close",
-			"round-over", "trained", "bye"};
+			"round-over", "trained", "bye", "drop"};
 
 	sim_say(s, "%u   %s slot %u round %llu step %llu segment %u on %u %s", rank, names[a->type], a->slot,
 			(unsigned long long)a->round, (unsigned long long)a->step, a->segment, a->on, a->why);
@@ -297,6 +299,9 @@ static void carry_out(struct sim *s, uint32_t rank, const struct gossip_action *
 		break;
 	case GOSSIP_DO_BYE:
 		send_small(s, rank, a, SIM_MSG_BYE, GOSSIP_EV_BYE);
+		break;
+	case GOSSIP_DO_DROP:
+		s->nodes[rank].slots[a->slot].occupied &= ~a->places;
 		break;
 	}
 }

@@ -44,7 +44,7 @@ struct sim_slot {
 	struct sim_link *link;
 	uint32_t side; /* pipes[side] leads away from here */
 	bool reading;
-	uint32_t unsent;
+	uint32_t unsent, occupied; /* bit set of places */
 	real *places;
 	uint64_t tag_round[GOSSIP_MAX_WINDOW];
 	uint32_t tag_segment[GOSSIP_MAX_WINDOW];

@@ -79,7 +79,7 @@ static void take_slot(struct sim *s, struct sim_link *link, uint32_t side, uint3
 	p->link = link;
 	p->side = side;
 	p->reading = true;
-	p->unsent = 0;
+	p->unsent = p->occupied = 0;
 	link->open[side] = true;
 }
 
@@ -190,6 +190,10 @@ static void put_in_place(struct sim *s, struct sim_slot *slot, const struct sim_
 {
 	uint32_t at = m->ev.segment % s->cfg.window;
 
+	if ((slot->occupied >> at & 1) != 0)
+		sim_violate(s, "segment %u of round %llu came before there was room", m->ev.segment,
+				(unsigned long long)m->ev.round);
+	slot->occupied |= 1U << at;
 	memcpy(slot->places + (size_t)at * s->cfg.segment, m->data, m->n * sizeof(real));
 	slot->tag_round[at] = m->ev.round;
 	slot->tag_segment[at] = m->ev.segment;

@@ -443,3 +443,19 @@ Test(gossip, frames_before_link_up_and_odd_ranks_close_the_link)
 	feed((struct gossip_event){.type = GOSSIP_EV_LINK_UP, .slot = 3, .round = UINT64_MAX});
 	cr_assert_not_null(strstr(only(GOSSIP_DO_CLOSE)->why, "2^62"));
 }
+
+Test(gossip, segments_that_nobody_will_mix_free_their_places_by_a_drop)
+{
+	in_round_zero();
+	begin(1, 1, 2); /* ahead: kept for our round 1 */
+	segment(1, 1, 0);
+	cr_assert_eq(count(GOSSIP_DO_DROP), 0);
+	begin(0, 5, 2);
+	cr_assert_eq(count(GOSSIP_DO_ROUND_OVER), 1);
+	steps_done(); /* our next round is 5: what rank 2 sent of round 1 is stale */
+	cr_assert_eq(gossip_round(g), 5);
+	cr_assert_eq(only(GOSSIP_DO_DROP)->slot, 1);
+	cr_assert_eq(only(GOSSIP_DO_DROP)->places, 1);
+	segment(1, 1, 1);
+	cr_assert_eq(only(GOSSIP_DO_DROP)->places, 2);
+}
