@@ -67,7 +67,7 @@ static const struct map map_order = MAP_OF(job_order, dadam__job_order__descript
 
 #define T struct job_collect
 static const struct map_field collect[] = {
-		MAP_UINT_(1, T, plan, 0, JOB_MAX_RANKS),
+		MAP_UINT_(1, T, plan, 0, UINT32_MAX),
 		MAP_ANY_(2, T, ranks),
 };
 #undef T

@@ -6,7 +6,7 @@
  *   ballot + roster                   the higher ballot wins (attempt, then proposer id)
  *   ranks[i]                          written by the node of rank i only; the higher version wins
  *   order                             counter, then node id; a STOP is never taken back
- *   collect                           written by the lowest rank that is left; the higher rank wins */
+ *   collect                           written by the lowest rank that is left; the higher plan wins */
 #ifndef PROTO_JOB_H
 #define PROTO_JOB_H
 
@@ -51,7 +51,7 @@ struct job_order {
 
 /* Who computes the mean of whose models at the end: a spanning tree over these ranks. */
 struct job_collect {
-	uint32_t plan;      /* 1 + the rank that wrote it; 0: none */
+	uint32_t plan;      /* grows; (plan - 1) mod 64: the rank that wrote it; 0: none */
 	uint64_t ranks;     /* bit r: rank r takes part */
 };
 

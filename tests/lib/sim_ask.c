@@ -116,6 +116,11 @@ uint64_t sim_node_sent(const struct sim_nodes *s, uint32_t node)
 	return s->nodes[node].sent;
 }
 
+uint64_t sim_node_ticks(const struct sim_nodes *s)
+{
+	return s->ticks;
+}
+
 uint32_t sim_node_dials(const struct sim_nodes *s, uint32_t node)
 {
 	return s->nodes[node].dials;

@@ -406,6 +406,7 @@ int sim_node_run_until(struct sim_nodes *s, uint64_t until_ms, sim_node_test_fn 
 			break;
 		s->now = at > s->now ? at : s->now;
 		if (tick_at < event_at) {
+			s->ticks++;
 			sim_step(s, who, &(struct node_event){.type = NODE_EV_TICK});
 		} else {
 			struct sim_event e = pop(s);

@@ -66,6 +66,7 @@ int sim_node_is_up(const struct sim_nodes *s, uint32_t node);
 const struct node *sim_node_at(const struct sim_nodes *s, uint32_t node); /* NULL: down */
 struct id sim_node_id(uint32_t node);
 uint64_t sim_node_sent(const struct sim_nodes *s, uint32_t node);  /* messages since its first start */
+uint64_t sim_node_ticks(const struct sim_nodes *s);                  /* of all nodes so far */
 uint32_t sim_node_dials(const struct sim_nodes *s, uint32_t node);
 uint32_t sim_node_workers(const struct sim_nodes *s, uint32_t node); /* running now */
 uint32_t sim_node_links(const struct sim_nodes *s);                  /* between workers, up now */

@@ -76,7 +76,7 @@ struct sim_host {
 
 struct sim_nodes {
 	uint32_t n;
-	uint64_t seed, draws, now, seq, conns, side;
+	uint64_t seed, draws, now, seq, conns, side, ticks;
 	uint32_t bugs, serials, jobs;
 	struct sim_host nodes[SIM_NODE_MAX];
 	struct sim_wire *wires;

@@ -12,25 +12,33 @@ static struct id submit(struct sim_nodes *s, uint32_t node, uint32_t n, int fail
 	return sim_node_submit(s, node, &(struct sim_job){.name = "ctr", .min = n, .max = n, .fail_on_loss = fail_on_loss});
 }
 
-/* Returns 0 when the job was over before message k. */
-static int dies_at_message(uint32_t victim, uint64_t k)
+/* The victim dies at its k-th message after the submit, and is back after so long; 0: not before the
+ * others have ended the job. Returns 0 when the job was over before message k. */
+static int dies_at_message(uint32_t submitter, uint32_t victim, uint64_t k, uint64_t back_ms)
 {
 	struct sim_nodes *s = sim_story_begin(4, 100 + k);
 	struct id job;
 	int died;
 
 	sim_node_kill_at_send(s, victim, k);
-	job = submit(s, 0, 3, 0);
-	sim_node_run(s, sim_node_now(s) + 1);
-	sim_story_must_end(s, job, 30000);
-	sim_node_run(s, sim_node_now(s) + 1000);
+	job = submit(s, submitter, 3, 0);
+	if (back_ms == 0)
+		sim_node_run(s, sim_node_now(s) + 1);
+	for (int i = 0; back_ms != 0 && i < 100 && sim_node_is_up(s, victim); i++)
+		sim_node_run(s, sim_node_now(s) + 100);
+	if (back_ms == 0)
+		sim_story_must_end(s, job, 30000);
+	sim_node_run(s, sim_node_now(s) + (back_ms != 0 ? back_ms : 1000));
 	died = !sim_node_is_up(s, victim);
+	sim_node_kill_at_send(s, victim, 0);
+	if (!died)
+		sim_story_must_end(s, job, 30000);
 	if (died) {
 		sim_node_start(s, victim);
 		sim_node_run(s, sim_node_now(s) + 2000); /* what only the dead one knew is heard now */
 		sim_story_must_end(s, job, 40000);
-		sim_node_run(s, sim_node_now(s) + 5000);
 	}
+	sim_node_run(s, sim_node_now(s) + 8000);
 	cr_assert_eq(sim_story_workers(s, 4), 0, "message %lu:\n%s", (unsigned long)k, sim_node_trace(s));
 	if (node_record(sim_node_at(s, 3), &job) != NULL)
 		sim_story_must_agree(s, job);
@@ -38,22 +46,20 @@ static int dies_at_message(uint32_t victim, uint64_t k)
 	return died;
 }
 
-Test(node_faults, the_proposer_dies_at_every_message_and_the_job_ends_everywhere)
+static const struct {
+	uint32_t submitter, victim;
+	uint64_t back_ms;
+} deaths[] = {{0, 0, 0}, {0, 0, 400}, {3, 3, 0}, {3, 3, 400}, {0, 2, 0}, {0, 2, 400}, {2, 0, 0}, {2, 0, 3000}};
+
+Test(node_faults, a_proposer_or_candidate_dies_at_every_message_and_the_job_ends_everywhere)
 {
-	uint64_t k = 1;
+	for (size_t i = 0; i < sizeof deaths / sizeof deaths[0]; i++) {
+		uint64_t k = 1;
 
-	while (k < 120 && dies_at_message(0, k))
-		k += k < 60 ? 1 : 7;
-	cr_assert_gt(k, 20, "the proposer sent %lu messages only", (unsigned long)k);
-}
-
-Test(node_faults, a_candidate_dies_at_every_message_and_the_job_ends_everywhere)
-{
-	uint64_t k = 1;
-
-	while (k < 80 && dies_at_message(2, k))
-		k += k < 40 ? 1 : 7;
-	cr_assert_gt(k, 10);
+		while (k < 130 && dies_at_message(deaths[i].submitter, deaths[i].victim, k, deaths[i].back_ms))
+			k += k < 60 ? 1 : 7;
+		cr_assert_gt(k, 15, "case %zu: %lu messages only", i, (unsigned long)k);
+	}
 }
 
 Test(node_faults, a_node_dies_at_any_moment_and_the_others_finish_and_name_it)

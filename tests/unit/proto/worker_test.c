@@ -120,7 +120,6 @@ static const struct {
 		{WORKER_SETUP, HEAD("\x0a\x10" "0123456789abcdef\x18\x02\x20\x02\x32\x01x\x3a\x01y"),
 				"rank 2 of 2 ranks"},
 		{WORKER_ORDER, HEAD("\x08\x02"), "kind: 2"},
-		{WORKER_COLLECT, HEAD("\x08\x41"), "plan: 65"},
 		{WORKER_LOG, HEAD("\x08\x03"), "level: 3, allowed 0 to 2"},
 		{WORKER_PROGRESS, HEAD("\x08\x04"), "view: is missing"},
 		{WORKER_READY, HEAD("\x12\x00"), "state: 0"},
