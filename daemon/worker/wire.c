@@ -14,6 +14,7 @@ struct wire {
 	int all_local;
 	int too_fast; /* auto: the links are faster than the stage */
 	uint32_t segment;
+	struct compress *identity;
 	struct lossless *lossless;
 	uint8_t *scratch; /* an encoded segment, before or after the lossless stage */
 	size_t scratch_len;
@@ -26,11 +27,14 @@ struct wire {
 /* The lossless stage never makes a payload longer: what would grow is sent raw. */
 size_t wire_bound(uint32_t n)
 {
-	return compress_bound(COMPRESS_IDENTITY, n);
+	const struct compress_config identity = compress_config_default();
+
+	return compress_bound(&identity, n);
 }
 
 enum status wire_create(struct wire **out, enum wire_mode mode, uint32_t segment, struct error *err)
 {
+	const struct compress_config identity = compress_config_default();
 	struct wire *w = mem_alloc(1, sizeof *w);
 	enum status st;
 
@@ -43,6 +47,8 @@ enum status wire_create(struct wire **out, enum wire_mode mode, uint32_t segment
 	w->scratch = mem_alloc_big(w->scratch_len, 1);
 	st = w->scratch != NULL ? lossless_create(&w->lossless, wire_bound(segment), err)
 				: error_set(err, ST_NOMEM, "links: out of memory");
+	if (st == ST_OK)
+		st = compress_create(&w->identity, &identity, segment, err);
 	if (st != ST_OK) {
 		wire_destroy(w);
 		return st;
@@ -57,6 +63,7 @@ void wire_destroy(struct wire *w)
 		return;
 	for (unsigned i = 0; i < POOL; i++)
 		blob_unref(w->pool[i]);
+	compress_destroy(w->identity);
 	lossless_destroy(w->lossless);
 	mem_free_big(w->scratch, w->scratch_len, 1);
 	mem_free(w);
@@ -95,7 +102,7 @@ static int fill_staged(struct wire *w, struct blob *b, struct link_model_delta *
 	uint64_t begin = uv_hrtime();
 	size_t len;
 
-	d->encoded_len = (uint32_t)compress_encode(COMPRESS_IDENTITY, w->scratch, x, d->n);
+	d->encoded_len = (uint32_t)compress_encode(w->identity, w->scratch, x, d->n, NULL);
 	len = lossless_encode(w->lossless, b->payload, b->payload_cap, w->scratch, d->encoded_len, sizeof(float));
 	w->stage_s += (double)(uv_hrtime() - begin) * 1e-9;
 	w->stage_bytes += d->encoded_len;
@@ -122,7 +129,7 @@ enum status wire_encode(struct wire *w, struct blob **out, struct link_msg *m, c
 		if (fill_staged(w, b, d, x))
 			d->lossless = LINK_PLANES_ZSTD;
 	} else {
-		d->encoded_len = (uint32_t)compress_encode(COMPRESS_IDENTITY, b->payload, x, d->n);
+		d->encoded_len = (uint32_t)compress_encode(w->identity, b->payload, x, d->n, NULL);
 		b->payload_len = d->encoded_len;
 	}
 	st = link_seal(b, m, err);
@@ -136,7 +143,7 @@ enum status wire_encode(struct wire *w, struct blob **out, struct link_msg *m, c
 
 enum status wire_check(const struct link_model_delta *d, size_t payload_len, struct error *err)
 {
-	size_t expected = compress_bound(COMPRESS_IDENTITY, d->n);
+	size_t expected = wire_bound(d->n);
 
 	if (d->compressor != COMPRESS_IDENTITY)
 		return error_set(err, ST_PROTO, "segment %u with compressor %u, this job uses %d", d->segment, d->compressor,
@@ -162,9 +169,11 @@ enum status wire_decode(struct wire *w, real *out, const struct link_model_delta
 	enum status st;
 
 	if (d->lossless == LINK_RAW)
-		return compress_decode(COMPRESS_IDENTITY, out, d->n, payload, len, err);
+		return compress_decode(w->identity, out, d->n, payload, len, NULL, err);
 	st = lossless_decode(w->lossless, w->scratch, d->encoded_len, payload, len, sizeof(float), err);
-	return st == ST_OK ? compress_decode(COMPRESS_IDENTITY, out, d->n, w->scratch, d->encoded_len, err) : st;
+	if (st != ST_OK)
+		return st;
+	return compress_decode(w->identity, out, d->n, w->scratch, d->encoded_len, NULL, err);
 }
 
 void wire_set_local(struct wire *w, int all_local)

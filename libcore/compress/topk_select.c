@@ -1,0 +1,217 @@
+/* Which k numbers are the largest? Exactly, equals by lower index, without sorting the vector.
+ *
+ *   sample ─► a threshold that k' numbers reach, most likely k' >= k and not much more
+ *          ─► gather the indices of all that reach it: one pass over x, 64 numbers at a time
+ *          ─► the k-th largest of these; keep what is above it, and the first of its equals
+ *
+ *   and if k' < k, or too many for the room (ties, structure that the sample missed):
+ *              the k-th largest of all, digit by digit of 11 bits ─► gather again
+ *
+ * The sample only chooses the way; the result is the same on either. Magnitudes are compared as
+ * integers, so NaN counts as the largest and goes out, for decode to refuse. Costs: one read of the
+ * vector and about ten steps per candidate; the slow way three passes more (six in double). */
+#include "libcore/base/kernel.h"
+#include "libcore/compress/kinds.h"
+#include "libcore/compress/masks.h"
+
+#define LEAST_SAMPLE 1024U
+#define MOST_SAMPLE 65536U
+#define ALL_BELOW 4096U /* vectors up to here are candidates as a whole */
+#define DIGIT 11U
+
+static real_bits magnitude_of(real x)
+{
+	return real_to_bits(x) & REAL_MAGNITUDE;
+}
+
+static size_t sample_size(size_t n)
+{
+	size_t size = n / 32;
+
+	return size < LEAST_SAMPLE ? LEAST_SAMPLE : size > MOST_SAMPLE ? MOST_SAMPLE : size;
+}
+
+size_t topk_room(size_t n, size_t k)
+{
+	size_t room = 8 * k + ALL_BELOW;
+
+	if (n <= ALL_BELOW)
+		return ALL_BELOW;
+	if (room < sample_size(n))
+		room = sample_size(n);
+	return room < n ? room : n;
+}
+
+static unsigned width_of(real_bits x)
+{
+	return x == 0 ? 0 : 64U - (unsigned)__builtin_clzll(x);
+}
+
+static void bounds(real_bits *least, real_bits *greatest, const real_bits *list, size_t n)
+{
+	*least = *greatest = list[0];
+	for (size_t i = 1; i < n; i++) {
+		*least = list[i] < *least ? list[i] : *least;
+		*greatest = list[i] > *greatest ? list[i] : *greatest;
+	}
+}
+
+/* The k-th largest of the list (k from 1), which is left in disorder. Every turn keeps one of 256
+ * equal parts of the range, so there are at most four turns (eight in double). */
+static real_bits kth_largest(real_bits *list, size_t n, size_t k)
+{
+	real_bits least, greatest;
+
+	for (;;) {
+		uint32_t count[256] = {0};
+		size_t kept = 0, part = 255;
+		unsigned width, shift;
+
+		bounds(&least, &greatest, list, n);
+		if (least == greatest)
+			return least;
+		width = width_of(greatest - least);
+		shift = width > 8 ? width - 8 : 0;
+		for (size_t i = 0; i < n; i++)
+			count[(list[i] - least) >> shift]++;
+		for (; count[part] < k; part--)
+			k -= count[part];
+		for (size_t i = 0; i < n; i++) {
+			real_bits value = list[i];
+
+			list[kept] = value;
+			kept += (value - least) >> shift == part;
+		}
+		n = kept;
+	}
+}
+
+/* A magnitude that a few more than k of the n numbers reach, going by every (n / size)-th: as far
+ * down in the sample as k is in the whole, and three standard deviations more. */
+static real_bits sampled_threshold(real_bits *sample, const real *x, size_t n, size_t k)
+{
+	size_t size = sample_size(n), stride = n / size | 1, rank, margin = 1;
+	size_t taken = 0;
+
+	for (size_t i = 0; i < n && taken < size; i += stride)
+		sample[taken++] = magnitude_of(x[i]);
+	rank = (size_t)((double)k * (double)taken / (double)n) + 1;
+	while (margin * margin < 9 * rank)
+		margin++;
+	rank += margin;
+	return rank < taken ? kth_largest(sample, taken, rank) : 0;
+}
+
+/* 0xFF where a number reaches the threshold. */
+static inline void reaches(uint8_t verdict[64], const real *restrict x, real_ibits threshold)
+{
+	for (size_t j = 0; j < 64; j++)
+		verdict[j] = (real_ibits)(real_to_bits(x[j]) & REAL_MAGNITUDE) >= threshold ? 0xFF
+											    : 0;
+}
+
+/* Indices from `from` on of numbers that reach the threshold, ascending, until room is full.
+ * Returns how many; *end is where the search stopped, n when it saw all. */
+KERNEL static size_t gather(uint32_t *restrict index, size_t room, const real *restrict x,
+			    size_t from, size_t n, real_bits threshold, size_t *end)
+{
+	size_t found = 0, i = from;
+
+	for (; n - i >= 64; i += 64) {
+		uint8_t verdict[64], bits[8];
+		uint64_t left;
+
+		reaches(verdict, x + i, (real_ibits)threshold);
+		masks_pack(bits, verdict);
+		left = bytes_load_u64(bits);
+		if (room - found < 64 && left != 0)
+			break;
+		for (; left != 0; left &= left - 1)
+			index[found++] = (uint32_t)i + (uint32_t)__builtin_ctzll(left);
+	}
+	for (; i < n && found < room; i++) {
+		index[found] = (uint32_t)i;
+		found += magnitude_of(x[i]) >= threshold;
+	}
+	*end = i;
+	return found;
+}
+
+/* Of n candidates, ascending, leave the k largest; equals by lower index. */
+static void narrow(struct compress *c, const real *x, size_t n, size_t k)
+{
+	real_bits *magnitude = c->magnitude, *work = magnitude + c->n_index, kth;
+	size_t equals = k, kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		magnitude[i] = magnitude_of(x[c->index[i]]);
+	memcpy(work, magnitude, n * sizeof *work);
+	kth = kth_largest(work, n, k);
+	for (size_t i = 0; i < n; i++)
+		equals -= magnitude[i] > kth;
+	for (size_t i = 0; i < n; i++) {
+		bool equal = magnitude[i] == kth && equals > 0;
+
+		c->index[kept] = c->index[i];
+		kept += magnitude[i] > kth || equal;
+		equals -= equal;
+	}
+}
+
+/* The slow way: digit by digit from the top, a histogram of those that agree so far. *greater: how
+ * many are above the k-th. */
+static real_bits kth_by_digits(size_t *greater, const real *x, size_t n, size_t k)
+{
+	real_bits kth = 0;
+	unsigned shift = REAL_BITS - 1, width;
+
+	*greater = 0;
+	for (; shift > 0;) {
+		uint32_t count[1U << DIGIT] = {0};
+		size_t digit;
+
+		width = shift < DIGIT ? shift : DIGIT;
+		shift -= width;
+		for (size_t i = 0; i < n; i++) {
+			real_bits value = magnitude_of(x[i]);
+
+			if (((value ^ kth) >> shift) >> width == 0)
+				count[value >> shift & ((1U << width) - 1)]++;
+		}
+		for (digit = (1U << width) - 1; *greater + count[digit] < k; digit--)
+			*greater += count[digit];
+		kth |= (real_bits)digit << shift;
+	}
+	return kth;
+}
+
+static void select_slowly(struct compress *c, const real *x, size_t n, size_t k)
+{
+	size_t greater, found = 0, i = 0, end;
+	real_bits kth = kth_by_digits(&greater, x, n, k);
+
+	for (size_t equals = k - greater; equals > 0; i++) {
+		real_bits magnitude = magnitude_of(x[i]);
+
+		c->index[found] = (uint32_t)i;
+		found += magnitude >= kth;
+		equals -= magnitude == kth;
+	}
+	(void)gather(c->index + found, k - found, x, i, n, kth + 1, &end);
+}
+
+void topk_select(struct compress *c, const real *x, size_t n, size_t k)
+{
+	real_bits threshold = 0;
+	size_t found, end;
+
+	if (n > ALL_BELOW && k < n) {
+		threshold = sampled_threshold(c->magnitude, x, n, k);
+		threshold = threshold > 0 ? threshold : 1; /* among zeros, first what is none */
+	}
+	found = gather(c->index, c->n_index, x, 0, n, threshold, &end);
+	if (end < n || found < k)
+		select_slowly(c, x, n, k);
+	else if (found > k)
+		narrow(c, x, found, k);
+}
