@@ -10,7 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WINDOW 8U          /* segments ahead: 2 MiB a link */
+/* Segments ahead. Two keep the socket busy, and places and blobs in the cache: at 25 M parameters the CPU
+ * time of an exchange is 1.2 times the floor's with 2, 1.4 times with 8. What a long line holds is in the
+ * kernel's buffers, not here. */
+#define WINDOW 2U
 #define TICK_MS 500U
 #define LAST_WORDS_MS 1000U /* for the daemon to read why we end */
 #define NO_MEAN_WAIT_MS 5000U /* for a new plan after a lost parent */

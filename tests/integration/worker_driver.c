@@ -148,7 +148,7 @@ static void setup(struct driver *d, uint32_t r)
 	s->job.b[0] = 0xd1;
 	strcpy(s->job_name, "test");
 	s->rank = r;
-	s->n_ranks = d->n;
+	s->n_ranks = d->n_said != 0 ? d->n_said : d->n;
 	s->neighbours = d->neighbours[r];
 	s->spec = strdup(d->spec);
 	s->names = strdup(names);
@@ -172,7 +172,7 @@ void driver_start(struct driver *d)
 
 /* ---- links ---- */
 
-static void tcp_pair(int fd[2])
+void driver_tcp_pair(int fd[2])
 {
 	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t len = sizeof a;
@@ -191,7 +191,7 @@ static void tcp_pair(int fd[2])
 		fcntl(fd[i], F_SETFL, O_NONBLOCK);
 }
 
-static void hand_over(struct driver *d, uint32_t to, uint32_t peer, int accepted, int fd)
+void driver_hand_over(struct driver *d, uint32_t to, uint32_t peer, int accepted, int fd)
 {
 	struct worker_msg m = {.type = WORKER_LINK_HANDOVER,
 			.u.handover = {.link = d->link_number, .rank = peer, .accepted = (uint8_t)accepted}};
@@ -211,17 +211,17 @@ void driver_link(struct driver *d, uint32_t a, uint32_t b)
 	int one[2], two[2];
 
 	d->link_number++;
-	tcp_pair(one);
+	driver_tcp_pair(one);
 	if (!d->proxy) {
-		hand_over(d, a, b, 0, one[0]);
-		hand_over(d, b, a, 1, one[1]);
+		driver_hand_over(d, a, b, 0, one[0]);
+		driver_hand_over(d, b, a, 1, one[1]);
 		return;
 	}
-	tcp_pair(two);
+	driver_tcp_pair(two);
 	add_pipe(d, one[1], two[0], a, b);
 	add_pipe(d, two[0], one[1], b, a);
-	hand_over(d, a, b, 0, one[0]);
-	hand_over(d, b, a, 1, two[1]);
+	driver_hand_over(d, a, b, 0, one[0]);
+	driver_hand_over(d, b, a, 1, two[1]);
 }
 
 static void link_all(struct driver *d)
@@ -356,7 +356,7 @@ static void on_link_state(struct driver *d, struct driver_rank *r, const struct 
 {
 	uint32_t self = (uint32_t)(r - d->ranks), peer = link->rank;
 
-	if (peer >= d->n)
+	if (peer >= DRIVER_MAX_RANKS)
 		driver_die("link state of rank %u", peer);
 	if (link->up) {
 		r->links_up |= 1ULL << peer;

@@ -48,6 +48,7 @@ struct driver;
 
 struct driver {
 	uint32_t n;
+	uint32_t n_said;         /* ranks that the workers are told of; 0: n */
 	const char *worker;      /* path of dadam-worker */
 	const char *plugin_path;
 	const char *spec;
@@ -83,6 +84,9 @@ void driver_start(struct driver *d);
 
 /* One connection between two ranks, handed over to both. */
 void driver_link(struct driver *d, uint32_t a, uint32_t b);
+/* One end of a connection (taken) to rank `to`, as a link to rank peer. */
+void driver_hand_over(struct driver *d, uint32_t to, uint32_t peer, int accepted, int fd);
+void driver_tcp_pair(int fd[2]);
 void driver_send(struct driver *d, uint32_t rank, const struct worker_msg *m);
 void driver_kill(struct driver *d, uint32_t rank, int sig);
 

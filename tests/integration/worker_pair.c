@@ -1,7 +1,7 @@
 /* Real workers, no daemon: rounds over real sockets give the bits of a computation in one process, and
  * whoever is killed, at whatever frame, the others go on with rows that sum to 1, and end.
  *
- *   worker_pair bits | kills N | middle N | cuts N | faults | stop | silent      (one meson test each) */
+ *   worker_pair bits | kills N | cuts N | faults | stop | silent | keep DIR      (one meson test each) */
 #include "tests/integration/worker_driver.h"
 
 #include "libcore/base/rng.h"
@@ -230,6 +230,22 @@ static void bits(uint32_t n, const char *more)
 			more[0] != 0 ? ", " : "", more);
 }
 
+/* Three ranks' files, left in dir/RANK for another program to read. */
+static void keep(const char *dir)
+{
+	struct driver d;
+	char command[400];
+
+	driver_init(&d, 3, "quadratic", spec_of("quadratic", "", ""));
+	driver_start(&d);
+	if (driver_run(&d, DEADLINE_MS) != 0)
+		die_hanging(&d, "keep");
+	snprintf(command, sizeof command, "cp -r %s/* %s", d.dir, dir);
+	if (system(command) != 0)
+		driver_die("%s failed", command);
+	driver_fini(&d);
+}
+
 /* ---- kills ---- */
 
 /* The k-th frame of a job of n ranks kills the victim (-1: cuts its link). Returns 0 when the job has
@@ -258,26 +274,27 @@ static int kill_at(uint32_t n, int victim, uint64_t frame, int middle, unsigned 
 	return hit;
 }
 
-static void kills(uint32_t n, int middle)
+/* Every frame of two ranks, every fifth of more; in turn before the frame ends and in its middle. */
+static void kills(uint32_t n)
 {
-	unsigned step = n == 2 ? 1 : 3; /* a ring of four has many frames: every third */
+	unsigned step = n == 2 ? 1 : 5;
 	uint64_t begin = driver_now_ms(), frame = 1;
 
 	unsigned mended = 0;
 
-	while (kill_at(n, (int)(frame / step % n), frame, middle, &mended))
+	while (kill_at(n, (int)(frame / step % n), frame, frame / step / n % 2 != 0, &mended))
 		frame += step;
 	if (frame < 30)
 		driver_die("only %llu frames were seen", (unsigned long long)frame);
-	printf("%u ranks: killed %s of each of %llu frames (every %u), the others went on, %.1f s a job\n", n,
-			middle ? "in the middle" : "before the end", (unsigned long long)frame - 1, step,
+	printf("%u ranks: one killed at each of %llu frames (every %u), the others went on, %.2f s a job\n", n,
+			(unsigned long long)frame - 1, step,
 			(double)(driver_now_ms() - begin) / 1000 / (double)(frame / step));
 }
 
 /* Nobody dies, but a connection does: the link is made anew and counts again. */
 static void cuts(uint32_t n)
 {
-	unsigned step = n == 2 ? 1 : 3, mended = 0;
+	unsigned step = n == 2 ? 1 : 5, mended = 0;
 	uint64_t frame = 1;
 
 	while (kill_at(n, -1, frame, frame / step % 2 != 0, &mended) || frame < 20)
@@ -416,10 +433,10 @@ int main(int argc, char **argv)
 		for (uint32_t k = 1; k <= 5; k++)
 			bits(k, "");
 		bits(3, "wire: {segment: 1024, zstd: on}\n");
+	} else if (strcmp(what, "keep") == 0 && argc > 2) {
+		keep(argv[2]);
 	} else if (strcmp(what, "kills") == 0) {
-		kills(n, 0);
-	} else if (strcmp(what, "middle") == 0) {
-		kills(n, 1);
+		kills(n);
 	} else if (strcmp(what, "cuts") == 0) {
 		cuts(n);
 	} else if (strcmp(what, "faults") == 0) {

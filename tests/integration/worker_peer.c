@@ -1,0 +1,318 @@
+/* A real worker whose neighbour breaks the rules: every breach ends that link with its reason, the worker
+ * goes on alone and ends in order. */
+#include "tests/integration/worker_driver.h"
+
+#include "libcore/base/bytes.h"
+#include "libcore/compress/compress.h"
+#include "proto/link.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PARAMS 5000U /* 5 segments of 1024, the last of 904 */
+#define DEADLINE_MS 10000
+
+static const char spec[] = "name: t\nmodel: {plugin: quadratic, options: {params: 5000}}\ndata: {format: none}\n"
+			   "algorithm: {period: 2}\nsteps: 8\nwire: {segment: 1024}\n";
+
+/* ---- what a peer may say ---- */
+
+static void put(struct buf *out, const struct link_msg *m)
+{
+	struct error err = {0};
+
+	if (link_encode(out, m, &err) != ST_OK)
+		driver_die("link_encode: %s", err.msg);
+}
+
+static void up(struct buf *out)
+{
+	struct link_msg m = {.type = LINK_UP, .u.up = {.rank = 1, .next_round = 0, .n_params = PARAMS, .segment = 1024}};
+
+	put(out, &m);
+}
+
+static void begin(struct buf *out, uint64_t round)
+{
+	struct link_msg m = {.type = LINK_ROUND_BEGIN, .u.begin = {.round = round, .step = 2, .degree = 1}};
+
+	put(out, &m);
+}
+
+/* A model frame with d as it is, and a payload of len bytes. */
+static void model(struct buf *out, enum link_type type, struct link_model_delta d, uint32_t len)
+{
+	struct link_msg m = {.type = type, .u.delta = d};
+	struct blob *b = blob_create(len);
+	struct error err = {0};
+
+	if (b == NULL)
+		driver_die("out of memory");
+	memset(b->payload, 0x3f, len);
+	b->payload_len = len;
+	if (link_seal(b, &m, &err) != ST_OK || buf_append(out, b->bytes, b->head_len) != ST_OK ||
+			buf_append(out, b->payload, len) != ST_OK)
+		driver_die("link_seal: %s", err.msg);
+	blob_unref(b);
+}
+
+static struct link_model_delta segment(uint32_t s)
+{
+	uint32_t n = s == 4 ? 904 : 1024;
+
+	return (struct link_model_delta){.round = 0, .segment = s, .n = n, .encoded_len = 4 * n};
+}
+
+static void garbage(struct buf *out)
+{
+	if (buf_printf(out, "GET / HTTP/1.1\r\nHost: example\r\n\r\n") != ST_OK)
+		driver_die("out of memory");
+}
+
+static void other_rank(struct buf *out)
+{
+	put(out, &(struct link_msg){.type = LINK_UP, .u.up = {.rank = 5, .n_params = PARAMS, .segment = 1024}});
+}
+
+static void other_model(struct buf *out)
+{
+	put(out, &(struct link_msg){.type = LINK_UP, .u.up = {.rank = 1, .n_params = PARAMS + 1, .segment = 1024}});
+}
+
+static void other_segments(struct buf *out)
+{
+	put(out, &(struct link_msg){.type = LINK_UP, .u.up = {.rank = 1, .n_params = PARAMS, .segment = 2048}});
+}
+
+static void no_up(struct buf *out)
+{
+	begin(out, 0);
+}
+
+static void model_first(struct buf *out)
+{
+	model(out, LINK_MODEL_DELTA, segment(0), 4096);
+}
+
+static void two_ups(struct buf *out)
+{
+	up(out);
+	up(out);
+}
+
+static void no_such_segment(struct buf *out)
+{
+	struct link_model_delta d = segment(0);
+
+	up(out);
+	begin(out, 0);
+	d.segment = 5;
+	model(out, LINK_MODEL_DELTA, d, 4096);
+}
+
+static void wrong_length(struct buf *out)
+{
+	struct link_model_delta d = segment(4);
+
+	up(out);
+	begin(out, 0);
+	d.n = 1024;
+	d.encoded_len = 4096;
+	model(out, LINK_MODEL_DELTA, d, 4096);
+}
+
+static void other_compressor(struct buf *out)
+{
+	struct link_model_delta d = segment(0);
+
+	up(out);
+	begin(out, 0);
+	d.compressor = 9;
+	model(out, LINK_MODEL_DELTA, d, 4096);
+}
+
+static void no_zstd(struct buf *out)
+{
+	struct link_model_delta d = segment(0);
+
+	up(out);
+	begin(out, 0);
+	d.lossless = LINK_PLANES_ZSTD;
+	model(out, LINK_MODEL_DELTA, d, 500);
+}
+
+static void no_begin(struct buf *out)
+{
+	up(out);
+	model(out, LINK_MODEL_DELTA, segment(0), 4096);
+}
+
+static void out_of_order(struct buf *out)
+{
+	up(out);
+	begin(out, 0);
+	model(out, LINK_MODEL_DELTA, segment(1), 4096);
+}
+
+static void other_round(struct buf *out)
+{
+	struct link_model_delta d = segment(0);
+
+	up(out);
+	begin(out, 0);
+	d.round = 7;
+	model(out, LINK_MODEL_DELTA, d, 4096);
+}
+
+static void round_goes_back(struct buf *out)
+{
+	up(out);
+	begin(out, 5);
+	begin(out, 4);
+}
+
+static void session_frame(struct buf *out)
+{
+	if (frame_append(out, 1, 0, NULL, 0, NULL, 0, 0, NULL) != ST_OK)
+		driver_die("frame_append");
+}
+
+static void bad_checksum(struct buf *out)
+{
+	up(out);
+	begin(out, 0);
+	model(out, LINK_MODEL_DELTA, segment(0), 4096);
+	out->data[out->len - 1] ^= 1;
+}
+
+static void huge_head(struct buf *out)
+{
+	up(out);
+	bytes_store_u32(out->data + 8, FRAME_MAX_HEAD + 1);
+}
+
+static void half_a_frame(struct buf *out)
+{
+	up(out);
+	begin(out, 0);
+	model(out, LINK_MODEL_DELTA, segment(0), 4096);
+	out->len -= 1000;
+}
+
+static void early_sums(struct buf *out)
+{
+	struct link_model_delta d = segment(0);
+
+	up(out);
+	for (int i = 0; i < 40; i++) {
+		d.round = 1;
+		d.segment = (uint32_t)i % 4;
+		d.ranks = 1;
+		model(out, LINK_MODEL_SUM, d, 4096);
+	}
+}
+
+static const struct breach {
+	void (*say)(struct buf *out);
+	const char *why; /* part of the reason in LINK_STATE; NULL: the link may stay until the peer ends */
+} breaches[] = {
+	{garbage, "a frame starts with 44 41 44 4d"},
+	{other_rank, "says that it is rank 5"},
+	{other_model, "has a model of 5001 parameters, here it has 5000"},
+	{other_segments, "has segments of 2048 parameters, here they have 1024"},
+	{no_up, "ROUND_BEGIN before LINK_UP"},
+	{model_first, "a segment before LINK_UP"},
+	{two_ups, "a second LINK_UP"},
+	{no_such_segment, "segment 5 of 5"},
+	{wrong_length, "segment 4 has 1024 parameters, 904 are right"},
+	{other_compressor, "segment 0 with compressor 9, this job uses 0"},
+	{no_zstd, "zstd frame"},
+	{no_begin, ""},
+	{out_of_order, ""},
+	{other_round, ""},
+	{round_goes_back, ""},
+	{session_frame, "frame type 1 is no message of a link"},
+	{bad_checksum, "checksum"},
+	{huge_head, "limit 65536"},
+	{half_a_frame, NULL},
+	{early_sums, NULL},
+};
+
+/* ---- one worker and its bad neighbour ---- */
+
+static int is_ready(const struct driver *d, void *data)
+{
+	(void)data;
+	return d->ranks[0].ready;
+}
+
+static int link_has_ended(const struct driver *d, void *data)
+{
+	(void)data;
+	return d->ranks[0].link_why[1][0] != 0;
+}
+
+static void say_and_see(struct driver *d, int fd, const struct breach *b)
+{
+	struct buf out = {0};
+	uint64_t end = driver_now_ms() + 500;
+
+	b->say(&out);
+	(void)!send(fd, out.data, out.len, MSG_NOSIGNAL);
+	buf_fini(&out);
+	if (b->why == NULL) { /* nothing need happen; then the connection ends */
+		while (driver_now_ms() < end && !link_has_ended(d, NULL))
+			driver_poll(d, 20);
+		close(fd);
+	}
+	if (driver_until(d, link_has_ended, NULL, DEADLINE_MS) != 0)
+		driver_die("\"%s\": the link did not end", b->why);
+	if (b->why != NULL && strstr(d->ranks[0].link_why[1], b->why) == NULL)
+		driver_die("the link ended with \"%s\", should say \"%s\"", d->ranks[0].link_why[1], b->why);
+	if (b->why != NULL)
+		close(fd);
+}
+
+static void try_breach(const struct breach *b)
+{
+	struct worker_msg gone = {.type = WORKER_RANK_GONE, .u.gone = {.rank = 1, .why = "it broke the rules"}};
+	struct driver d;
+	int fd[2];
+
+	driver_init(&d, 1, "quadratic", spec);
+	d.n_said = 2;
+	d.neighbours[0] = 2;
+	d.no_links = 1;
+	driver_start(&d);
+	if (driver_until(&d, is_ready, NULL, DEADLINE_MS) != 0)
+		driver_die("the worker did not get ready");
+	driver_tcp_pair(fd);
+	driver_hand_over(&d, 0, 1, 1, fd[0]);
+	say_and_see(&d, fd[1], b);
+	driver_send(&d, 0, &gone);
+	if (driver_run(&d, DEADLINE_MS) != 0)
+		driver_die("\"%s\": the worker hangs; it said:\n%s", b->why != NULL ? b->why : "", (char *)d.ranks[0].log.data);
+	if (!d.ranks[0].done || d.ranks[0].failed || !WIFEXITED(d.ranks[0].status) || WEXITSTATUS(d.ranks[0].status) != 0)
+		driver_die("\"%s\": status %#x, %s", b->why != NULL ? b->why : "", d.ranks[0].status, d.ranks[0].why.why);
+	if (!(d.ranks[0].worst_row <= 1e-12) || d.ranks[0].last.view.step != 8)
+		driver_die("step %llu, row sum off by %g", (unsigned long long)d.ranks[0].last.view.step, d.ranks[0].worst_row);
+	driver_fini(&d);
+}
+
+int main(void)
+{
+	size_t n = sizeof breaches / sizeof breaches[0];
+
+	signal(SIGPIPE, SIG_IGN);
+	for (size_t i = 0; i < n; i++)
+		try_breach(&breaches[i]);
+	printf("%zu breaches of the rules on a link: each ended the link, none the worker\n", n);
+	return 0;
+}
