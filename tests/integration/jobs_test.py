@@ -1,0 +1,379 @@
+#!/usr/bin/env python3
+"""Jobs across real daemons: they end well, they survive kills, or they fail in time and say why."""
+import hashlib
+import json
+import os
+import random
+import re
+import signal
+import time
+
+from harness import BUILD, SLOWER, check, main, test
+
+os.environ["DADAM_PLUGIN_PATH"] = os.path.join(BUILD, "tests", "plugins")
+LINK_TIMEOUT = 3
+
+
+def spec(c, name="job", plugin="quadratic", steps=60, n=4, options="", extra=""):
+    text = (f"name: {name}\nmodel: {{plugin: {plugin}, options: {{params: 2000{options}}}}}\ndata: {{format: none}}\n"
+            f"algorithm: {{name: d-adam, period: 2}}\nsteps: {steps}\nbatch: 4\nworkers: {{min: {n}, wait: 1m}}\n{extra}")
+    path = os.path.join(c.dir, f"{name}.yaml")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    return path
+
+
+def slow(c, name="job", steps=400, delay=10, **kw):
+    """A job that takes steps * delay ms."""
+    return spec(c, name, "slow", steps, options=f", delay_ms: {delay}", **kw)
+
+
+def job(d, name="job"):
+    return d.json("show", name)["jobs"][0]
+
+
+def wait_phase(c, d, phase, seconds, name="job"):
+    c.wait(seconds, lambda: job(d, name)["phase"] == phase or check(job(d, name)["phase"] not in ("failed", "stopped") or
+           phase in ("failed", "stopped"), f"{name} is {job(d, name)['phase']}: {job(d, name)['why']}"), f"{d.name}: {name} is {phase}")
+    return job(d, name)
+
+
+def wait_steps(c, d, least, name="job", seconds=20):
+    c.wait(seconds, lambda: job(d, name)["phase"] == "running" and job(d, name)["step"] >= least, f"{name} is at step {least}")
+
+
+def ranks(d, name="job"):
+    return {r["name"]: r for r in job(d, name)["ranks"]}
+
+
+def pid_of_worker(d):
+    pids = d.workers()
+    check(len(pids) == 1, f"{d.name} has workers {pids}")
+    return pids[0]
+
+
+def gone(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def model(path):
+    """Names, shapes and bits of a safetensors file, without its notes."""
+    with open(path, "rb") as f:
+        n = int.from_bytes(f.read(8), "little")
+        head = json.loads(f.read(n))
+        head.pop("__metadata__", None)
+        return json.dumps(head, sort_keys=True), hashlib.sha256(f.read()).hexdigest()
+
+
+# ---- a job's whole life ----
+
+@test
+def a_job_ends_done_and_every_daemon_tells_the_same(c):
+    nodes = c.mesh(4)
+    r = nodes[0].ctl("submit", spec(c), "--wait", timeout=60)
+    check("DONE" in r.stdout, r.stdout)
+    for d in nodes:
+        j = wait_phase(c, d, "done", 5)
+        check(j["mean"]["ranks"] == 4 and j["step"] == 60, str(j))
+        check([r["state"] for r in j["ranks"]] == ["done"] * 4, str(j["ranks"]))
+        check(not d.workers(), "no worker is left")
+    models = set()
+    for d in nodes:
+        d.ctl("export", "job", "-o", f"{d.dir}/mean")
+        models.add(model(f"{d.dir}/mean"))
+    check(len(models) == 1, "the mean model is the same file everywhere")
+
+
+@test
+def the_same_job_gives_the_same_bits_twice(c):
+    nodes = c.mesh(3)
+    models = []
+    for name in ("one", "two"):
+        nodes[0].ctl("submit", spec(c, name, n=3), "--wait", timeout=60)
+        order = job(nodes[0], name)["ranks"]
+        nodes[1].ctl("export", name, "-o", f"{c.dir}/{name}.mean")
+        models.append(([r["name"] for r in order], model(f"{c.dir}/{name}.mean")))
+    check(models[0] == models[1], str(models))
+
+
+@test
+def a_job_alone_on_one_daemon(c):
+    d = c.daemon("a")
+    d.ctl("submit", spec(c, n=1), "--wait", timeout=60)
+    check(job(d)["mean"]["ranks"] == 1, "its model is the mean")
+
+
+@test
+def two_jobs_at_once_do_not_disturb_each_other(c):
+    nodes = c.mesh(3)
+    for name in ("one", "two"):
+        nodes[0].ctl("submit", slow(c, name, steps=60, n=3))
+    for name in ("one", "two"):
+        wait_phase(c, nodes[2], "done", 30, name)
+
+
+@test
+def records_and_logs_outlive_job_and_daemons(c):
+    nodes = c.mesh(3)
+    nodes[0].ctl("submit", spec(c, n=3), "--wait", timeout=60)
+    for d in nodes:
+        wait_phase(c, d, "done", 5)
+        d.kill()
+    for d in nodes:
+        d.start()
+    for d in nodes:
+        check(job(d)["phase"] == "done", f"{d.name}: {job(d)['phase']}")
+        check("DONE" in d.ctl("logs", "job").stdout, "the log is there")
+        d.ctl("export", "job", "-o", f"{d.dir}/mean")
+        check(not d.workers(), "nothing was started again")
+
+
+# ---- waiting, refusing, stopping ----
+
+@test
+def a_job_waits_for_data_and_says_what_is_missing_where(c):
+    roots = [os.path.join(c.dir, f"data-{x}") for x in "ab"]
+    for r in roots:
+        os.mkdir(r)
+    a = c.daemon("a", data=[roots[0]])
+    b = c.daemon("b", seeds=[a.address], data=[roots[1]])
+    c.wait(10, lambda: a.alive() == 2 and b.alive() == 2, "mesh")
+    path = os.path.join(c.dir, "job.yaml")
+    rows = "\n".join(f"{random.Random(i).choice('01')} 1:{i % 7} 2:0.5" for i in range(200)) + "\n"
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("name: job\nmodel: {plugin: logreg}\ndata: {format: libsvm, train: train.txt, test: train.txt}\n"
+                "algorithm: {name: d-adam}\nsteps: 20\nbatch: 8\nworkers: {min: 2, wait: 1m}\n")
+    with open(os.path.join(roots[0], "train.txt"), "w", encoding="utf-8") as f:
+        f.write(rows)
+    a.ctl("submit", path)
+    c.wait(5, lambda: "data missing train.txt" in (job(a)["why"] or ""), "why names the file")
+    check("b:" in job(a)["why"] and roots[1] in job(a)["why"], job(a)["why"])
+    with open(os.path.join(roots[1], "train.txt"), "w", encoding="utf-8") as f:
+        f.write(rows)
+    wait_phase(c, b, "done", 30)
+
+
+@test
+def data_never_lead_out_of_the_roots(c):
+    root = os.path.join(c.dir, "data")
+    os.mkdir(root)
+    os.symlink("/etc/passwd", os.path.join(root, "link"))
+    d = c.daemon("a", data=[root])
+    for i, name in enumerate(("../../etc/passwd", "/etc/passwd", "link")):
+        path = os.path.join(c.dir, f"j{i}.yaml")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(f"name: j{i}\nmodel: {{plugin: logreg}}\ndata: {{format: libsvm, train: {name}}}\nalgorithm: {{name: d-adam}}\n"
+                    "steps: 20\nworkers: {min: 1, wait: 1s}\n")
+        r = d.ctl("submit", path, ok=False)
+        if r.returncode == 0:
+            c.wait(10, lambda: job(d, f"j{i}")["phase"] == "failed", "refused")
+            check("data" in job(d, f"j{i}")["why"], job(d, f"j{i}")["why"])
+        check(not d.workers(), "no worker was started")
+
+
+@test
+def a_plugin_that_nobody_has_is_named(c):
+    nodes = c.mesh(2)
+    nodes[0].ctl("submit", spec(c, plugin="nosuchplugin", n=2))
+    c.wait(5, lambda: "no plugin nosuchplugin" in (job(nodes[1])["why"] or ""), "why names the plugin")
+
+
+@test
+def specs_that_make_no_sense_are_refused_with_their_place(c):
+    d = c.daemon("a")
+    good = open(spec(c), encoding="utf-8").read()
+    rows = [(good.replace("steps: 60", "stepz: 60"), r":5:1: .*stepz", "steps"),
+            (good.replace("period: 2", "period: 0"), r":4:\d+: .*0", ""),
+            (good + "topology: hypercube\nworkers: {min: 3}\n", r"", ""),
+            (good.replace("min: 4", "min: 3") + "topology: hypercube\n", r"hypercube.*3|3.*hypercube", ""),
+            (good + "topology: rink\n", r"rink", "ring"),
+            ("", r"", ""), ("- a\n- b\n", r":1:1: ", ""), ("\0\1\2", r"", "")]
+    for text, pattern, hint in rows:
+        path = os.path.join(c.dir, "bad.yaml")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        r = d.ctl("submit", path, ok=False)
+        check(r.returncode == 6, f"exit {r.returncode} for {text!r}: {r.stderr}")
+        check(re.search(pattern, r.stderr) and hint in r.stderr, f"{text!r}: {r.stderr}")
+    check(d.json("ls", "-a")["jobs"] == [], "no job came of them")
+
+
+@test
+def a_stopped_job_stops_everywhere(c):
+    nodes = c.mesh(3)
+    nodes[0].ctl("submit", slow(c, steps=100000, n=3))
+    wait_steps(c, nodes[2], 20)
+    nodes[2].ctl("stop", "job")
+    for d in nodes:
+        wait_phase(c, d, "stopped", 10)
+        c.wait(5, lambda d=d: not d.workers(), "no worker is left")
+    check(nodes[0].ctl("stop", "job", ok=False).returncode != 0, "a second stop is refused")
+
+
+# ---- plugins that go wrong ----
+
+def fails_with(c, plugin, pattern, options="", seconds=15, extra=""):
+    nodes = c.mesh(2)
+    nodes[0].ctl("submit", spec(c, plugin=plugin, n=2, options=options, extra=extra))
+    for d in nodes:
+        j = wait_phase(c, d, "failed", seconds)
+        check(re.search(pattern, j["why"]), f"{d.name}: {j['why']}")
+        c.wait(10, lambda d=d: not d.workers(), "no worker is left")
+        check(d.alive() == 2, "the daemons live on")
+
+
+@test
+def a_plugin_that_crashes_fails_the_job(c):
+    fails_with(c, "crashing", r"signal 11|SEGV|ended with status", ", at: 5")
+
+
+@test
+def a_plugin_that_refuses_fails_the_job_with_its_words(c):
+    fails_with(c, "refusing", r"refuses on purpose", ", where: load")
+
+
+@test
+def a_plugin_that_hangs_fails_the_job_at_step_timeout(c):
+    fails_with(c, "hanging", r"gradient|step|time", ", at: 5", 25, "timeouts: {step: 2s}\n")
+
+
+@test
+def a_gradient_that_is_not_a_number_fails_the_job(c):
+    fails_with(c, "nan", r"finite|nan|NaN", ", at: 3")
+
+
+# ---- kills ----
+
+@test
+def others_finish_without_a_killed_worker(c):
+    nodes = c.mesh(4)
+    nodes[0].ctl("submit", slow(c, steps=300))
+    wait_steps(c, nodes[0], 30)
+    os.kill(pid_of_worker(nodes[1]), signal.SIGKILL)
+    c.wait(LINK_TIMEOUT + 2, lambda: ranks(nodes[0])["b"]["state"] == "lost", "rank of b is lost")
+    check("9" in (ranks(nodes[0])["b"]["why"] or "") or "KILL" in (ranks(nodes[0])["b"]["why"] or ""), str(ranks(nodes[0])["b"]["why"]))
+    at = job(nodes[0])["step"]
+    c.wait(LINK_TIMEOUT + 2, lambda: job(nodes[0])["step"] > at, "the others go on")
+    for d in nodes:
+        j = wait_phase(c, d, "done", 40)
+        check(j["mean"]["ranks"] == 3, f"mean of {j['mean']['ranks']}")
+
+
+@test
+def others_finish_without_a_killed_daemon_and_its_worker_ends(c):
+    nodes = c.mesh(4)
+    nodes[0].ctl("submit", slow(c, steps=300))
+    wait_steps(c, nodes[0], 30)
+    orphan = pid_of_worker(nodes[2])
+    nodes[2].kill()
+    c.wait(10, lambda: gone(orphan), "the worker of a dead daemon ends")
+    for d in nodes[:2] + nodes[3:]:
+        j = wait_phase(c, d, "done", 40)
+        check(j["mean"]["ranks"] == 3, f"mean of {j['mean']['ranks']}")
+    nodes[2].start()
+    c.wait(20, lambda: nodes[2].alive() == 4 and job(nodes[2])["phase"] == "done", "the daemon is back and knows the end")
+
+
+@test
+def a_killed_worker_fails_a_job_that_wants_everybody(c):
+    nodes = c.mesh(3)
+    nodes[0].ctl("submit", slow(c, steps=100000, n=3, extra="on_peer_loss: fail\n"))
+    wait_steps(c, nodes[0], 20)
+    os.kill(pid_of_worker(nodes[1]), signal.SIGKILL)
+    for d in nodes:
+        j = wait_phase(c, d, "failed", LINK_TIMEOUT + 3)
+        check("b" in j["why"], j["why"])
+        c.wait(5, lambda d=d: not d.workers(), "no worker is left")
+
+
+@test
+def a_frozen_worker_is_left_behind_after_link_timeout(c):
+    nodes = c.mesh(3)
+    nodes[0].ctl("submit", slow(c, steps=400, n=3))
+    wait_steps(c, nodes[0], 30)
+    frozen = pid_of_worker(nodes[1])
+    os.kill(frozen, signal.SIGSTOP)
+    try:
+        at = job(nodes[0])["step"]
+        c.wait(LINK_TIMEOUT + 4, lambda: ranks(nodes[0])["a"]["step"] > at + 20, "the others go on")
+        for d in (nodes[0], nodes[2]):
+            c.wait(60, lambda d=d: ranks(d)[d.name]["state"] in ("trained", "done"), f"{d.name} has trained")
+    finally:
+        os.kill(frozen, signal.SIGCONT)
+    for d in nodes:
+        wait_phase(c, d, "done", 60)
+
+
+@test
+def a_daemon_ends_in_order_with_a_job_under_way(c):
+    nodes = c.mesh(3)
+    nodes[0].ctl("submit", slow(c, steps=250, n=3))
+    wait_steps(c, nodes[0], 20)
+    worker = pid_of_worker(nodes[1])
+    began = time.monotonic()
+    check(nodes[1].stop() == 0, "exit status")
+    check(time.monotonic() - began < 6 * SLOWER, "within six seconds")
+    check(gone(worker), "its worker has ended")
+    for d in (nodes[0], nodes[2]):
+        wait_phase(c, d, "done", 40)
+
+
+@test
+def a_daemon_ends_in_time_with_a_frozen_worker(c):
+    d = c.daemon("a")
+    d.ctl("submit", slow(c, steps=100000, n=1))
+    wait_steps(c, d, 5)
+    worker = pid_of_worker(d)
+    os.kill(worker, signal.SIGSTOP)
+    began = time.monotonic()
+    check(d.stop(12) == 0, "exit status")
+    check(time.monotonic() - began < 8 * SLOWER, "within eight seconds")
+    check(gone(worker), "the worker was killed")
+
+
+@test
+def a_second_signal_ends_it_now(c):
+    d = c.daemon("a")
+    d.ctl("submit", slow(c, steps=100000, n=1))
+    wait_steps(c, d, 5)
+    os.kill(pid_of_worker(d), signal.SIGSTOP)
+    d.process.send_signal(signal.SIGINT)
+    d.wait_log("leaving", 5)
+    began = time.monotonic()
+    d.process.send_signal(signal.SIGINT)
+    check(d.process.wait(10) == 1, "exit status of an end that was cut short")
+    check(time.monotonic() - began < 2 * SLOWER, "now means now")
+
+
+@test
+def kills_at_many_moments_never_leave_a_job_hanging(c):
+    """A worker or a daemon dies at a random moment of a short job: it is done, or failed with a sentence."""
+    nodes = c.mesh(4)
+    dice = random.Random(7)
+    for k in range(10):
+        name = f"job{k}"
+        nodes[0].ctl("submit", slow(c, name, steps=40, delay=3))
+        victim = nodes[dice.randrange(1, 4)]
+        end = time.monotonic() + dice.random() * 0.6
+        while time.monotonic() < end:
+            pass
+        if k % 2 == 0:
+            for pid in victim.workers():
+                os.kill(pid, signal.SIGKILL)
+        else:
+            victim.kill()
+        c.wait(40, lambda n=name: job(nodes[0], n)["phase"] in ("done", "failed"), f"an end of {name}")
+        j = job(nodes[0], name)
+        check(j["phase"] == "done" or j["why"], f"{name}: failed without a word")
+        if not victim.running():
+            victim.start()
+            c.wait(20, lambda: all(d.alive() == 4 for d in nodes), "all back")
+        for d in nodes:
+            c.wait(20, lambda d=d: not d.workers(), f"{d.name}: no worker is left of {name}")
+
+
+main()
