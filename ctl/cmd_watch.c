@@ -139,8 +139,7 @@ static int finish(struct follow *f, const struct control_job *job)
 	if (with == EXIT_DONE || printed != 0)
 		return printed;
 	(void)error_set(&err, with == EXIT_STOPPED ? ST_STOPPED : ST_STATE, "job %s %s%s%s", job->name,
-			with == EXIT_STOPPED ? "was stopped" : with == EXIT_NO_START ? "could not start" : "failed",
-			*job->why != '\0' ? ": " : "", job->why);
+			with == EXIT_STOPPED ? "was stopped" : "failed", *job->why != '\0' ? ": " : "", job->why);
 	if (*job->hint != '\0')
 		error_hint(&err, "%s", job->hint);
 	else

@@ -247,7 +247,11 @@ static uint32_t metric_titles(const struct control_job *j, char titles[MAX_SHOWN
 			r = &j->ranks[i];
 	n = r == NULL ? 0 : r->n_metrics < MAX_SHOWN_METRICS ? r->n_metrics : MAX_SHOWN_METRICS;
 	for (uint32_t i = 0; i < n; i++) {
-		show_clean(titles[i], sizeof titles[i], r->metrics[i].name);
+		/* LOSS alone is the training loss */
+		if (strcmp(r->metrics[i].name, "loss") == 0)
+			(void)snprintf(titles[i], sizeof titles[i], "TEST LOSS");
+		else
+			show_clean(titles[i], sizeof titles[i], r->metrics[i].name);
 		for (char *c = titles[i]; *c != '\0'; c++)
 			*c = (char)toupper((unsigned char)*c);
 	}
@@ -279,7 +283,22 @@ static void put_rank(struct table *t, const struct control_rank *r, uint32_t n_m
 		table_put(t, PAINT_PLAIN, "%" PRIu64, r->missed_segments);
 	else
 		table_put(t, PAINT_PLAIN, "%s", "");
-	table_put(t, PAINT_PLAIN, "%s", r->why);
+}
+
+/* Reasons are sentences: below the table, not in it. */
+static void put_reasons(struct page *p, const struct control_job *j)
+{
+	for (uint32_t i = 0; i < j->n_ranks_sent; i++) {
+		const struct control_rank *r = &j->ranks[i];
+
+		if (*r->why == '\0')
+			continue;
+		page_put(p, "rank %u on ", r->rank);
+		page_clean(p, r->node_name);
+		page_put(p, ": ");
+		page_clean(p, r->why);
+		page_put(p, "\n");
+	}
 }
 
 static void put_ranks(struct page *p, const struct control_job *j)
@@ -287,7 +306,7 @@ static void put_ranks(struct page *p, const struct control_job *j)
 	struct table_column columns[TABLE_MAX_COLUMNS] = {{"RANK", true, 0}, {"NODE", false, 0}, {"STATE", false, 0},
 		{"STEP", true, 0}, {"LOSS", true, 1}};
 	static const struct table_column tail[] = {{"SENT", true, 4}, {"COMPUTE", true, 2}, {"WAIT", true, 3},
-		{"MISSED", true, 6}, {"WHY", false, 0}};
+		{"MISSED", true, 6}};
 	char titles[MAX_SHOWN_METRICS][24];
 	uint32_t n_metrics = metric_titles(j, titles);
 	int any_missed = 0;
@@ -295,7 +314,7 @@ static void put_ranks(struct page *p, const struct control_job *j)
 	struct table t;
 
 	for (uint32_t i = 0; i < n_metrics; i++)
-		columns[n++] = (struct table_column){titles[i], true, 5};
+		columns[n++] = (struct table_column){titles[i], true, i < 2 ? 0 : 5};
 	for (size_t i = 0; i < sizeof tail / sizeof *tail; i++)
 		columns[n++] = tail[i];
 	for (uint32_t i = 0; i < j->n_ranks_sent; i++)
@@ -304,6 +323,7 @@ static void put_ranks(struct page *p, const struct control_job *j)
 	for (uint32_t i = 0; i < j->n_ranks_sent; i++)
 		put_rank(&t, &j->ranks[i], n_metrics, any_missed);
 	table_render(p, &t, 0);
+	put_reasons(p, j);
 }
 
 void render_show(struct page *p, const struct control_job *job)
@@ -331,7 +351,7 @@ void render_show(struct page *p, const struct control_job *job)
 		put_ranks(p, job);
 	}
 	if (job->mean_of > 0) {
-		page_put(p, "\nmean model of %u ranks: ", job->mean_of);
+		page_put(p, "\nmean model of %u ranks: test ", job->mean_of);
 		render_metrics(p, job->mean_metrics, job->n_mean_metrics);
 		page_put(p, "\n");
 	}

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define GAP 2 /* blanks between columns */
-#define LEAST_LAST 12 /* the last column is not cut below this */
+#define LEAST_LAST 21 /* the last column is not cut below this */
 
 /* What rendering found out about the columns. */
 struct layout {

@@ -102,7 +102,7 @@ static const char *rank_name(const struct control_job *job, int32_t rank)
 static void note_running(struct table *t, const struct control_job *job, const struct control_rank *r, double slow)
 {
 	if (slow >= SLOW)
-		table_put(t, PAINT_BUSY, "SLOW: %.1fx the median compute", slow);
+		table_put(t, PAINT_BUSY, "SLOW: %.1fx the median", slow);
 	else if (r->links_up < r->links_wanted)
 		table_put(t, PAINT_BUSY, "links %u/%u", r->links_up, r->links_wanted);
 	else if (r->waiting_for >= 0)

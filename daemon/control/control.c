@@ -43,8 +43,19 @@ const char *control_file_name(enum control_file f)
 	return "?";
 }
 
+/* A job that was only half filled in is no part of a refusal: it could not even be encoded. */
+static void drop_lists(struct control_response *resp)
+{
+	struct control_response bare = {.type = resp->type, .error = resp->error};
+
+	control_response_fini(resp);
+	*resp = bare;
+}
+
 static void answer(struct control_response *resp, enum status st, control_done_fn done, void *data)
 {
+	if (st != ST_OK)
+		drop_lists(resp);
 	resp->status = st;
 	resp->error.status = st;
 	if (st != ST_OK && resp->error.msg[0] == '\0')

@@ -1,6 +1,7 @@
 /* The commands with a fake host: who may, what comes back, what is said when there is nothing. */
 #include "daemon/control/control.h"
 
+#include "libcore/base/buf.h"
 #include "libcore/base/mem.h"
 
 #include <criterion/criterion.h>
@@ -178,6 +179,23 @@ Test(control, a_refusal_of_the_host_comes_back_with_its_sentence)
 	ask(&root, CONTROL_LOG, "ctr");
 	cr_assert_eq(got.status, ST_UNAVAILABLE);
 	cr_assert_eq(answers, 5);
+}
+
+Test(control, a_refusal_carries_no_half_filled_job_and_can_be_sent)
+{
+	static const enum control_request_type types[] = {CONTROL_JOB, CONTROL_STOP};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct control_request req = {.type = types[i], .job = "nope"};
+		struct buf bytes = {0};
+
+		control_handle(&host, &root, &req, on_answer, &answers);
+		cr_assert_eq(got.status, ST_NOT_FOUND);
+		cr_assert_eq(got.n_jobs, 0);
+		got.jobs = NULL;
+		cr_assert_eq(control_response_encode(&bytes, &got, NULL), ST_OK);
+		buf_fini(&bytes);
+	}
 }
 
 Test(control, an_unknown_request_is_refused)

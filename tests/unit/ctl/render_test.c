@@ -1,0 +1,226 @@
+/* The views of dadamctl against golden texts, at 80 and 120 columns, and the promised JSON. */
+#include "ctl/render_json.h"
+#include "ctl/render_text.h"
+#include "ctl/render_topology.h"
+#include "ctl/watch.h"
+#include "tests/lib/fail_mem.h"
+#include "tests/unit/ctl/fixture.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+static struct control_rank ranks[4], more[4];
+static struct control_job jobs[3];
+
+static void setup(void)
+{
+	fixture_job(&jobs[0], ranks);
+	fixture_waiting(&jobs[1]);
+	fixture_done(&jobs[2], more);
+}
+
+TestSuite(render, .init = setup);
+
+static void draw_status(struct page *p)
+{
+	struct control_status s;
+
+	fixture_status(&s);
+	render_status(p, &s, jobs, 3);
+}
+
+static void draw_peers(struct page *p)
+{
+	struct control_member m[3];
+
+	fixture_members(m);
+	render_peers(p, m, 3);
+}
+
+static void draw_ls(struct page *p)
+{
+	(void)render_jobs(p, jobs, 3, 1, 0);
+}
+
+static void draw_show(struct page *p)
+{
+	render_show(p, &jobs[2]);
+}
+
+static void draw_submitted(struct page *p)
+{
+	render_submitted(p, &jobs[1]);
+}
+
+static void draw_watch(struct page *p)
+{
+	struct watch w;
+
+	watch_init(&w);
+	watch_update(&w, &jobs[0], 1000);
+	watch_render(p, &w, &jobs[0]);
+}
+
+static void draw_topology(struct page *p, int what)
+{
+	struct topology t;
+	struct graph *g = NULL;
+	double gap = 0;
+
+	cr_assert_eq(topology_parse(&t, "ring", NULL), ST_OK);
+	cr_assert_eq(graph_build(&g, &t, 4, 1, NULL), ST_OK);
+	cr_assert_eq(topology_gap(&gap, g, NULL), ST_OK);
+	if (what == 0)
+		render_topology(p, &jobs[2], g, gap);
+	else if (what == 1)
+		render_dot(p, &jobs[2], g);
+	else
+		json_topology(p, &jobs[2], g, gap);
+	graph_destroy(g);
+}
+
+static void draw_topology_text(struct page *p)
+{
+	draw_topology(p, 0);
+}
+
+static void draw_dot(struct page *p)
+{
+	draw_topology(p, 1);
+}
+
+static void draw_topology_json(struct page *p)
+{
+	draw_topology(p, 2);
+}
+
+static void draw_status_json(struct page *p)
+{
+	struct control_status s;
+
+	fixture_status(&s);
+	json_status(p, &s);
+}
+
+static void draw_peers_json(struct page *p)
+{
+	struct control_member m[3];
+
+	fixture_members(m);
+	json_peers(p, m, 3);
+}
+
+static void draw_jobs_json(struct page *p)
+{
+	json_jobs(p, jobs, 3, 1, NULL);
+}
+
+static void draw_logs_json(struct page *p)
+{
+	static const char log[] = "first\n\nthird \xff\x1b\nhalf";
+
+	json_logs(p, "ctr", log, strlen(log), 1);
+}
+
+static void draw_error_json(struct page *p)
+{
+	struct error err;
+
+	(void)error_set(&err, ST_NOT_FOUND, "no job \"x\"");
+	error_hint(&err, "dadamctl ls -a");
+	json_error(p, &err, 3);
+}
+
+static const struct {
+	const char *name;
+	size_t width;
+	void (*draw)(struct page *p);
+} rows[] = {
+	{"status-80", 80, draw_status}, {"status-120", 120, draw_status}, {"peers-80", 80, draw_peers},
+	{"peers-120", 120, draw_peers}, {"ls-80", 80, draw_ls}, {"ls-120", 120, draw_ls}, {"show-80", 80, draw_show},
+	{"show-120", 120, draw_show}, {"watch-80", 80, draw_watch}, {"watch-120", 120, draw_watch},
+	{"submitted-80", 80, draw_submitted}, {"topology-80", 80, draw_topology_text}, {"topology-dot", 0, draw_dot},
+	{"status-json", 0, draw_status_json}, {"peers-json", 0, draw_peers_json}, {"jobs-json", 0, draw_jobs_json},
+	{"topology-json", 0, draw_topology_json}, {"logs-json", 0, draw_logs_json}, {"error-json", 0, draw_error_json},
+};
+
+static char *read_golden(const char *name)
+{
+	static char text[32768];
+	char path[4096];
+	size_t n;
+	FILE *f;
+
+	cr_assert_not_null(getenv("DADAM_SOURCE"));
+	(void)snprintf(path, sizeof path, "%s/tests/unit/ctl/golden/%s.txt", getenv("DADAM_SOURCE"), name);
+	f = fopen(path, "r");
+	cr_assert_not_null(f, "%s", path);
+	n = fread(text, 1, sizeof text - 1, f);
+	text[n] = '\0';
+	(void)fclose(f);
+	return text;
+}
+
+/* What it is now, for whoever changed it on purpose. */
+static void keep(const char *name, const char *text)
+{
+	char path[4096];
+	FILE *f;
+
+	(void)snprintf(path, sizeof path, "%s/%s.txt", getenv("DADAM_BUILD"), name);
+	f = fopen(path, "w");
+	cr_assert_not_null(f, "%s", path);
+	(void)fputs(text, f);
+	(void)fclose(f);
+	cr_log_error("%s is now another text, see %s", name, path);
+}
+
+Test(render, every_view_is_as_its_golden_text)
+{
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct view view = {.width = rows[i].width, .now_ms = FIXTURE_NOW, .prefix = "dadamctl"};
+		struct page p;
+
+		page_init(&p, &view);
+		rows[i].draw(&p);
+		cr_expect_eq(p.st, ST_OK);
+		if (strcmp(page_text(&p), read_golden(rows[i].name)) != 0)
+			keep(rows[i].name, page_text(&p));
+		cr_expect_str_eq(page_text(&p), read_golden(rows[i].name), "%s", rows[i].name);
+		page_fini(&p);
+	}
+}
+
+Test(render, no_line_of_a_table_is_wider_than_the_terminal)
+{
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct view view = {.width = 80, .now_ms = FIXTURE_NOW, .prefix = "dadamctl"};
+		struct page p;
+
+		if (rows[i].draw != draw_ls && rows[i].draw != draw_watch)
+			continue;
+		page_init(&p, &view);
+		rows[i].draw(&p);
+		for (const char *line = page_text(&p); *line != '\0'; line += strcspn(line, "\n") + 1)
+			cr_expect_leq(strcspn(line, "\n"), 80, "%s: %.*s", rows[i].name, (int)strcspn(line, "\n"), line);
+		page_fini(&p);
+	}
+}
+
+Test(render, without_memory_a_page_says_so_and_leaks_nothing)
+{
+	struct view view = {.width = 80, .now_ms = FIXTURE_NOW, .prefix = "dadamctl"};
+	enum status st = ST_NOMEM;
+
+	for (int k = 0; st != ST_OK; k++) {
+		struct page p;
+
+		fail_mem_at(k);
+		page_init(&p, &view);
+		draw_ls(&p);
+		st = p.st;
+		page_fini(&p);
+		cr_assert_eq(fail_mem_outstanding(), 0);
+	}
+	fail_mem_off();
+}
