@@ -14,7 +14,6 @@
 #include "libcore/topology/graph.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <string.h>
 
 #define STOP_LEAST_MS 30000U  /* a worker has so long, or 10 link_timeouts, to follow a stop */
@@ -343,24 +342,22 @@ void run_on_msg(struct job *j, struct step *st, const struct worker_msg *msg)
 	}
 }
 
-/* "segmentation fault" */
-static const char *signal_text(int sig)
-{
-	static const struct {
-		int sig;
-		const char *text;
-	} known[] = {{SIGSEGV, "segmentation fault"}, {SIGABRT, "aborted"}, {SIGBUS, "bus error"}, {SIGFPE, "arithmetic error"},
-			{SIGILL, "illegal instruction"}, {SIGKILL, "killed"}, {SIGTERM, "terminated"}, {SIGINT, "interrupted"}};
+/* Linux's numbers: this folder may include no system header. */
+static const struct signal_kind {
+	int number;
+	int own_fault; /* of the program that got it: the plugin's */
+	const char *text;
+} signals[] = {
+	{2, 0, "interrupted"}, {4, 1, "illegal instruction"}, {6, 1, "aborted"}, {7, 1, "bus error"},
+	{8, 1, "arithmetic error"}, {9, 0, "killed"}, {11, 1, "segmentation fault"}, {15, 0, "terminated"},
+};
 
-	for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-		if (known[i].sig == sig)
-			return known[i].text;
-	return "not one of the usual ones";
-}
-
-static int is_own_fault(int sig)
+static struct signal_kind signal_of(int number)
 {
-	return sig == SIGSEGV || sig == SIGABRT || sig == SIGBUS || sig == SIGFPE || sig == SIGILL;
+	for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+		if (signals[i].number == number)
+			return signals[i];
+	return (struct signal_kind){number, 0, "an unusual one"};
 }
 
 /* How a worker ended that had not said so before. */
@@ -370,13 +367,11 @@ static enum control_rank_state judge(const struct job_worker *w, int status, int
 		text_put(why, size, "%s", w->end_why);
 		return w->end_state;
 	}
-	if (sig != 0 && is_own_fault(sig)) {
-		text_put(why, size, "plugin crashed: signal %d (%s)", sig, signal_text(sig));
-		return CONTROL_RANK_FAILED;
-	}
 	if (sig != 0) {
-		text_put(why, size, "worker was killed by signal %d (%s)", sig, signal_text(sig));
-		return CONTROL_RANK_LOST;
+		struct signal_kind kind = signal_of(sig);
+
+		text_put(why, size, "%s signal %d (%s)", kind.own_fault ? "plugin crashed:" : "worker was killed by", sig, kind.text);
+		return kind.own_fault ? CONTROL_RANK_FAILED : CONTROL_RANK_LOST;
 	}
 	text_put(why, size, status != 0 ? "worker ended with status %d and no message" : "worker ended (status %d) before its work was done", status);
 	return CONTROL_RANK_FAILED;
