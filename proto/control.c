@@ -83,7 +83,8 @@ static size_t cut(size_t n, size_t have, size_t most)
 	return fits < n ? fits : n - 1;
 }
 
-/* The head; jobs, then members, are cut from the end until it fits. */
+/* The head; of several lists, jobs go first.
+ * CONTROL.md 1: "A list that does not fit into a head is cut from its end" */
 static enum status put_head(struct buf *head, const struct control_response *resp, struct error *err)
 {
 	struct control_response part = *resp; /* borrows everything */

@@ -170,7 +170,8 @@ static enum status finish(struct frame_parser *p, struct frame *out, int *done, 
 	return ST_OK;
 }
 
-/* The head is here: cut off the key and length of the payload, and find a place for it. */
+/* The head is here: cut off the key and length of the payload, and find a place for it.
+ * WIRE.md 1: "its key `7a` and its length, as the shortest varint, end the head" */
 static enum status on_head(struct frame_parser *p, struct frame *out, int *done, struct error *err)
 {
 	uint8_t tail[FRAME_MAX_TAIL];

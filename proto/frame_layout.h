@@ -1,5 +1,5 @@
 /* Where the fields of a frame's header lie; shared by frame.c and frame_write.c, nobody else.
- * WIRE.md 1 says it in sentences. */
+ * WIRE.md 1: "Every stream is a sequence of frames and nothing else. All integers are little-endian." */
 #ifndef PROTO_FRAME_LAYOUT_H
 #define PROTO_FRAME_LAYOUT_H
 

@@ -1,6 +1,7 @@
 /* The record of a job as a frame: tables, checks over several fields, order of ballots. See job.h.
  *
- * A file of the state directory holds the very frame that travels, so its checksum covers the disk, too. */
+ * WIRE.md 6: "The file of a job is one `JOB_RECORD` frame (type 6) and nothing after it; its checksum
+ * covers the disk." */
 #include "proto/job.h"
 
 #include "libcore/base/mem.h"
@@ -124,7 +125,7 @@ int job_ballot_cmp(const struct job_ballot *a, const struct job_ballot *b)
 	return (by_id > 0) - (by_id < 0);
 }
 
-/* Rank i stands at place i: whoever reads the record counts on it. */
+/* WIRE.md 3: "In the record's list of ranks, rank i stands at place i." Who reads it counts on it. */
 static enum status check_ranks(const struct job_record *r, enum status st_bad, struct error *err)
 {
 	for (uint32_t i = 0; i < r->n_ranks; i++) {

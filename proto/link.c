@@ -101,7 +101,7 @@ enum status link_seal(struct blob *b, const struct link_msg *m, struct error *er
 	return st;
 }
 
-/* A raw payload is what was encoded; a compressed one is smaller. */
+/* WIRE.md 4: "the payload is shorter than `encoded_len`" when compressed, else exactly as long. */
 static enum status check_lengths(const struct link_msg *m, const struct frame *f, struct error *err)
 {
 	uint32_t raw = m->u.delta.encoded_len;

@@ -3,6 +3,7 @@
  *
  *   BUILD/tests/fuzz/fuzz_make_seeds tests/fuzz/corpus */
 #include "libcore/base/mem.h"
+#include "libcore/compress/compress.h"
 #include "libcore/compress/lossless.h"
 #include "tests/lib/codec_check.h"
 #include "tests/lib/proto_samples.h"
@@ -153,6 +154,37 @@ static void write_lossless(void)
 	lossless_destroy(l);
 }
 
+/* As fuzz_compress.c reads it. */
+static void write_compress(void)
+{
+	const struct compress_address at = {.round = 3, .rank = 1, .segment = 2};
+	uint8_t seed[4 + 4 * 400 + 400];
+	real x[400];
+
+	for (int i = 0; i < 400; i++)
+		x[i] = (real)(i % 5 == 0 ? 0 : (i * 37 % 101 - 50) / 64.0);
+	for (int k = 0; k < 9; k++) { /* the kinds, and sign that keeps zeros */
+		struct compress_config cfg = compress_config_default();
+		struct compress *c;
+		char name[COMPRESS_TEXT_LEN + 8];
+		size_t n;
+
+		cfg.kind = (enum compress_kind)(k == 8 ? COMPRESS_SIGN : k);
+		cfg.keep_zeros = k == 8;
+		cfg.ppm = 30001;
+		cfg.levels = 11;
+		cfg.seed = 1;
+		if (compress_create(&c, &cfg, 400, NULL) != ST_OK)
+			continue;
+		memcpy(seed, "\0\x0a\x90\x01", 4);
+		seed[0] = (uint8_t)(k == 8 ? 129 : k);
+		n = compress_encode(c, seed + 4, x, 400, &at);
+		(void)snprintf(name, sizeof name, "kind_%d", k);
+		write_seed("compress", name, seed, 4 + n);
+		compress_destroy(c);
+	}
+}
+
 /* By hand: what the limits are for. */
 static const struct {
 	const char *target, *name;
@@ -211,6 +243,7 @@ int main(int argc, char **argv)
 	write_controls();
 	write_records();
 	write_lossless();
+	write_compress();
 	for (size_t k = 0; k < sizeof nasty / sizeof nasty[0]; k++)
 		write_seed(nasty[k].target, nasty[k].name, nasty[k].bytes, nasty[k].len);
 	return 0;
