@@ -4,7 +4,6 @@
 #include "ctl/render_topology.h"
 #include "ctl/shell.h"
 #include "libcore/settings/job_spec.h"
-#include "libcore/topology/weights.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -128,7 +127,7 @@ static int print_topology(struct shell *sh, const struct control_job *job, const
 int cmd_topology(struct shell *sh)
 {
 	struct control_response resp;
-	struct graph *g = NULL;
+	struct graph *whole = NULL, *g = NULL;
 	struct error err = {0};
 	double gap = 0;
 	enum status st;
@@ -136,10 +135,11 @@ int cmd_topology(struct shell *sh)
 
 	if (with != 0)
 		return with;
-	st = build_graph(&g, &resp.jobs[0], &err);
+	st = build_graph(&whole, &resp.jobs[0], &err);
 	if (st == ST_OK)
-		st = topology_gap(&gap, g, &err);
+		st = topology_present(&g, &gap, whole, &resp.jobs[0], &err);
 	with = st == ST_OK ? print_topology(sh, &resp.jobs[0], g, gap) : shell_fail(sh, &err, EXIT_FAILED);
+	graph_destroy(whole);
 	graph_destroy(g);
 	control_response_fini(&resp);
 	return with;

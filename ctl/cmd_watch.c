@@ -28,6 +28,7 @@ struct follow {
 	struct screen screen;
 	enum control_phase phase;      /* of the last answer; 0: none yet */
 	uint64_t line_ms;              /* when the last line was printed */
+	char why[256];                 /* that it gave */
 	uint64_t every_ms;             /* between two lines */
 	uint64_t heard_ms;             /* the last answer */
 	uint8_t told[CONTROL_MAX_RANKS]; /* ranks whose loss was told */
@@ -95,9 +96,12 @@ static int print_line(struct follow *f, const struct control_job *job, uint64_t 
 
 	page_init(&p, shell_view(f->sh));
 	tell_lost(f, &p, job);
-	if (f->phase != job->phase || now >= f->line_ms + f->every_ms) {
+	/* what a job waits for may change many times in its first moment */
+	if (f->phase != job->phase || now >= f->line_ms + f->every_ms ||
+			(job->phase == CONTROL_WAITING && strcmp(f->why, job->why) != 0 && now >= f->line_ms + 1000)) {
 		watch_render_line(&p, &f->watch, job);
 		f->line_ms = now;
+		(void)snprintf(f->why, sizeof f->why, "%s", job->why);
 	}
 	return shell_print(f->sh, &p);
 }

@@ -71,7 +71,6 @@ static void put_age(struct table *t, uint64_t since_ms, uint64_t now_ms)
 static void put_job(struct table *t, const struct control_job *j, uint64_t now_ms)
 {
 	char id[ID_SHORT_SIZE], loss[SHOW_SIZE];
-	int explained = j->phase == CONTROL_RUNNING || j->phase == CONTROL_DONE;
 
 	id_short(id, &j->id);
 	show_number(loss, j->loss);
@@ -83,7 +82,7 @@ static void put_job(struct table *t, const struct control_job *j, uint64_t now_m
 	table_put(t, PAINT_PLAIN, "%s", loss);
 	table_put(t, PAINT_PLAIN, "%u/%u", j->n_ranks, j->workers_max);
 	put_age(t, j->created_ms, now_ms);
-	table_put(t, PAINT_PLAIN, "%s", explained ? "" : j->why);
+	table_put(t, PAINT_PLAIN, "%s", j->why);
 }
 
 size_t render_jobs(struct page *p, const struct control_job *jobs, size_t n, int all, size_t indent)

@@ -6,6 +6,7 @@
 #include "libcore/base/mem.h"
 #include "libcore/topology/weights.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,7 +33,7 @@ static double edge_weight(const struct graph *g, uint32_t a, uint32_t b)
 	return weights_metropolis(graph_degree(g, a), graph_degree(g, b));
 }
 
-enum status topology_gap(double *gap, const struct graph *g, struct error *err)
+static enum status gap_of(double *gap, const struct graph *g, struct error *err)
 {
 	size_t n = graph_n(g);
 	double *w = mem_alloc(n * n, sizeof *w);
@@ -43,6 +44,74 @@ enum status topology_gap(double *gap, const struct graph *g, struct error *err)
 	weights_matrix(w, g);
 	st = weights_spectral_gap(gap, w, (uint32_t)n, err);
 	mem_free(w);
+	return st;
+}
+
+static bool is_present(const struct control_job *job, uint32_t rank)
+{
+	const struct control_rank *r = find_rank(job, rank);
+
+	return r == NULL || (r->state != CONTROL_RANK_LOST && r->state != CONTROL_RANK_FAILED);
+}
+
+/* Keep the edges between ranks that are there; number[] becomes their place among those. */
+static size_t keep_edges(uint32_t (*edges)[2], size_t n_edges, const struct control_job *job, uint32_t n,
+		uint32_t *number, uint32_t *n_present)
+{
+	size_t kept = 0;
+
+	*n_present = 0;
+	for (uint32_t i = 0; i < n; i++)
+		number[i] = is_present(job, i) ? (*n_present)++ : UINT32_MAX;
+	for (size_t i = 0; i < n_edges; i++)
+		if (number[edges[i][0]] != UINT32_MAX && number[edges[i][1]] != UINT32_MAX)
+			memmove(edges[kept++], edges[i], sizeof *edges);
+	return kept;
+}
+
+static enum status gap_of_present(double *gap, uint32_t (*edges)[2], size_t n_edges, const uint32_t *number,
+		uint32_t n_present, struct error *err)
+{
+	struct graph *small = NULL;
+	enum status st;
+
+	*gap = 0;
+	if (n_present == 0)
+		return ST_OK;
+	for (size_t i = 0; i < n_edges; i++)
+		for (int end = 0; end < 2; end++)
+			edges[i][end] = number[edges[i][end]];
+	st = graph_from_edges(&small, n_present, (const uint32_t (*)[2])edges, n_edges, err);
+	if (st == ST_OK && graph_connected(small))
+		st = gap_of(gap, small, err);
+	graph_destroy(small);
+	return st;
+}
+
+enum status topology_present(struct graph **out, double *gap, const struct graph *g, const struct control_job *job,
+		struct error *err)
+{
+	uint32_t (*edges)[2] = mem_alloc(graph_n_edges(g), sizeof *edges);
+	uint32_t *number = mem_alloc(graph_n(g), sizeof *number), n_present;
+	enum status st = ST_NOMEM;
+	size_t kept;
+
+	*out = NULL;
+	if (edges == NULL || number == NULL) {
+		(void)error_set(err, ST_NOMEM, "out of memory for a graph");
+	} else {
+		graph_edges(g, edges);
+		kept = keep_edges(edges, graph_n_edges(g), job, graph_n(g), number, &n_present);
+		st = graph_from_edges(out, graph_n(g), (const uint32_t (*)[2])edges, kept, err);
+		if (st == ST_OK)
+			st = gap_of_present(gap, edges, kept, number, n_present, err);
+	}
+	mem_free(edges);
+	mem_free(number);
+	if (st != ST_OK) {
+		graph_destroy(*out);
+		*out = NULL;
+	}
 	return st;
 }
 
@@ -88,7 +157,10 @@ void render_topology(struct page *p, const struct control_job *job, const struct
 		table_put(&t, PAINT_PLAIN, "%u", i);
 		table_put(&t, PAINT_PLAIN, "%s", label);
 		table_put(&t, PAINT_PLAIN, "%s", r != NULL ? control_rank_state_text(r->state) : "-");
-		table_put(&t, PAINT_PLAIN, "%.3f", own);
+		if (is_present(job, i))
+			table_put(&t, PAINT_PLAIN, "%.3f", own);
+		else
+			table_put(&t, PAINT_PLAIN, "-");
 		table_put(&t, PAINT_PLAIN, "%s", text);
 	}
 	table_render(p, &t, 0);
@@ -112,13 +184,10 @@ void render_dot(struct page *p, const struct control_job *job, const struct grap
 	put_quoted(p, label);
 	page_put(p, " {\n");
 	for (uint32_t i = 0; i < graph_n(g); i++) {
-		const struct control_rank *r = find_rank(job, i);
-		int lost = r != NULL && (r->state == CONTROL_RANK_LOST || r->state == CONTROL_RANK_FAILED);
-
 		rank_label(label, job, i);
 		page_put(p, "\tr%u [label=", i);
 		put_quoted(p, label);
-		page_put(p, "%s];\n", lost ? ", color=red" : "");
+		page_put(p, "%s];\n", is_present(job, i) ? "" : ", color=red");
 	}
 	for (uint32_t i = 0; i < graph_n(g); i++)
 		for (uint32_t k = 0; k < graph_degree(g, i); k++) {

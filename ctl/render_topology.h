@@ -6,10 +6,14 @@
 #include "libcore/topology/graph.h"
 #include "proto/control.h"
 
+/* The links of g whose both ranks are still there, as a graph of all ranks, and the spectral gap of
+ * the ranks that are there with Metropolis weights on those links (0: they are not connected). The
+ * caller owns *out. ST_NOMEM. */
+MUST_CHECK enum status topology_present(struct graph **out, double *gap, const struct graph *g,
+		const struct control_job *job, struct error *err);
+
+/* g: of topology_present(). */
 void render_topology(struct page *p, const struct control_job *job, const struct graph *g, double gap);
 void render_dot(struct page *p, const struct control_job *job, const struct graph *g);
-
-/* The spectral gap of the graph with Metropolis weights. ST_NOMEM. */
-MUST_CHECK enum status topology_gap(double *gap, const struct graph *g, struct error *err);
 
 #endif

@@ -229,7 +229,8 @@ static void put_tests(struct page *p, const struct control_job *job)
 	for (uint32_t i = 0; i < job->n_ranks_sent; i++) {
 		const struct control_rank *r = &job->ranks[i];
 
-		if (r->n_metrics == 0 || (of > 0 && r->n_metrics != n))
+		if (r->n_metrics == 0 || (of > 0 && r->n_metrics != n) || r->state == CONTROL_RANK_LOST ||
+				r->state == CONTROL_RANK_FAILED)
 			continue;
 		n = r->n_metrics;
 		for (uint32_t k = 0; k < n; k++) {
@@ -290,7 +291,7 @@ void watch_render(struct page *p, const struct watch *w, const struct control_jo
 	page_put(p, "\n");
 	put_loss(p, job);
 	page_put(p, "\n");
-	if (job->phase != CONTROL_RUNNING && job->phase != CONTROL_DONE && *job->why != '\0') {
+	if (*job->why != '\0') {
 		page_put(p, "why");
 		put_why(p, job);
 		page_put(p, "\n");
@@ -311,7 +312,6 @@ void watch_render_line(struct page *p, const struct watch *w, const struct contr
 		page_put(p, "  ");
 		put_loss(p, job);
 	}
-	if (job->phase != CONTROL_RUNNING && job->phase != CONTROL_DONE)
-		put_why(p, job);
+	put_why(p, job);
 	page_put(p, "\n");
 }

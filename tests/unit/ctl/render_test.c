@@ -64,12 +64,12 @@ static void draw_watch(struct page *p)
 static void draw_topology(struct page *p, int what)
 {
 	struct topology t;
-	struct graph *g = NULL;
+	struct graph *whole = NULL, *g = NULL;
 	double gap = 0;
 
 	cr_assert_eq(topology_parse(&t, "ring", NULL), ST_OK);
-	cr_assert_eq(graph_build(&g, &t, 4, 1, NULL), ST_OK);
-	cr_assert_eq(topology_gap(&gap, g, NULL), ST_OK);
+	cr_assert_eq(graph_build(&whole, &t, 4, 1, NULL), ST_OK);
+	cr_assert_eq(topology_present(&g, &gap, whole, &jobs[2], NULL), ST_OK);
 	if (what == 0)
 		render_topology(p, &jobs[2], g, gap);
 	else if (what == 1)
@@ -77,6 +77,7 @@ static void draw_topology(struct page *p, int what)
 	else
 		json_topology(p, &jobs[2], g, gap);
 	graph_destroy(g);
+	graph_destroy(whole);
 }
 
 static void draw_topology_text(struct page *p)
@@ -223,4 +224,24 @@ Test(render, without_memory_a_page_says_so_and_leaks_nothing)
 		cr_assert_eq(fail_mem_outstanding(), 0);
 	}
 	fail_mem_off();
+}
+
+Test(render, without_memory_the_graph_of_those_present_leaks_nothing)
+{
+	struct graph *whole = NULL, *g = NULL;
+	enum status st = ST_NOMEM;
+	struct topology t;
+	double gap = 0;
+
+	cr_assert_eq(topology_parse(&t, "ring", NULL), ST_OK);
+	cr_assert_eq(graph_build(&whole, &t, 4, 1, NULL), ST_OK);
+	for (int k = 0; st != ST_OK; k++) {
+		fail_mem_at(k);
+		st = topology_present(&g, &gap, whole, &jobs[2], NULL);
+		cr_assert(st == ST_OK || fail_mem_outstanding() == 0, "k %d", k);
+	}
+	graph_destroy(g);
+	cr_assert_eq(fail_mem_outstanding(), 0);
+	fail_mem_off();
+	graph_destroy(whole);
 }
