@@ -21,7 +21,7 @@
 struct figure {
 	double wall, cpu; /* seconds a round; CPU seconds a round and process */
 	double compute;   /* seconds a round on the compute thread, mean */
-	double rss_mb;    /* greatest, beyond the four vectors */
+	double rss_mb;    /* greatest, beyond x, m and v (nobody writes the gradient here) */
 	double bytes;     /* sent a round and process */
 };
 
@@ -120,7 +120,7 @@ static struct figure run_workers(uint32_t p, size_t params, unsigned rounds, con
 		driver_die("the workers did not come to an end");
 	for (uint32_t r = 0; r < p; r++) {
 		const struct control_rank *v = &d.ranks[r].last.view;
-		double rss = k.rss_kb[r] / 1024 - 4.0 * sizeof(float) * (double)params / (1 << 20);
+		double rss = k.rss_kb[r] / 1024 - 3.0 * sizeof(float) * (double)params / (1 << 20);
 
 		begin = k.begin[r] < begin ? k.begin[r] : begin;
 		end = k.end[r] > end ? k.end[r] : end;
