@@ -1,7 +1,7 @@
 /* Real workers, no daemon: rounds over real sockets give the bits of a computation in one process, and
  * whoever is killed, at whatever frame, the others go on with rows that sum to 1, and end.
  *
- *   worker_pair bits | kills N | cuts N | faults | stop | silent | keep DIR      (one meson test each) */
+ *   worker_pair bits | kills N | cuts N | faults | stop | silent | orphans | keep DIR      (one meson test each) */
 #include "tests/integration/worker_driver.h"
 
 #include "libcore/base/rng.h"
@@ -11,11 +11,14 @@
 
 #include <dlfcn.h>
 #include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define PARAMS 5000U
 #define ROWS 64U
@@ -422,6 +425,53 @@ static void silent(void)
 			(double)(driver_now_ms() - begin) / 1000);
 }
 
+/* ---- the daemon's end ---- */
+
+static int is_running(const struct driver *d, void *data)
+{
+	(void)data;
+	return d->ranks[0].last.state == CONTROL_RANK_RUNNING && d->ranks[1].last.state == CONTROL_RANK_RUNNING;
+}
+
+/* The worker is gone within a second and a half, with this exit status. */
+static void check_exit(struct driver *d, uint32_t r, int right, const char *what)
+{
+	uint64_t end = driver_now_ms() + 1500;
+	int status;
+	pid_t got;
+
+	while ((got = waitpid(d->ranks[r].pid, &status, WNOHANG)) == 0 && driver_now_ms() < end)
+		poll(NULL, 0, 5);
+	if (got == 0) {
+		kill(d->ranks[r].pid, SIGKILL);
+		driver_die("%s: the worker goes on", what);
+	}
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != right)
+		driver_die("%s: status %#x, exit %d is right", what, status, right);
+	close(d->ranks[r].fd);
+	d->ranks[r].fd = -1;
+}
+
+static void orphans(const char *plugin)
+{
+	struct worker_msg quit = {.type = WORKER_QUIT};
+	char spec[300];
+	struct driver d;
+
+	snprintf(spec, sizeof spec, "name: t\nmodel: {plugin: %s, options: {at: 2, delay_ms: 5}}\ndata: {format: none}\n"
+			"algorithm: {period: 3}\nsteps: 100000\n", plugin);
+	driver_init(&d, 2, plugin, spec);
+	driver_start(&d);
+	if (driver_until(&d, is_running, NULL, DEADLINE_MS) != 0)
+		driver_die("%s: not running", plugin);
+	driver_send(&d, 0, &quit);
+	check_exit(&d, 0, 0, "told to quit");
+	shutdown(d.ranks[1].fd, SHUT_RDWR);
+	check_exit(&d, 1, 1, "the daemon is gone");
+	driver_fini(&d);
+	printf("plugin %s: a worker told to quit exits 0, one whose daemon is gone exits 1, both at once\n", plugin);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "bits";
@@ -443,6 +493,9 @@ int main(int argc, char **argv)
 		try_faults();
 	} else if (strcmp(what, "stop") == 0) {
 		stop();
+	} else if (strcmp(what, "orphans") == 0) {
+		orphans("slow");
+		orphans("hanging");
 	} else if (strcmp(what, "silent") == 0) {
 		silent();
 	} else {
