@@ -98,8 +98,8 @@ static const char *const texts[N_VERBS] = {
 	"  The versions of dadamctl and of the daemon. --version: of dadamctl alone.\n"
 	"examples     dadamctl version -o json\n",
 
-	"dadamctl help [VERB|exit]\n"
-	"examples     dadamctl help submit\n",
+	("dadamctl help [VERB|exit]\n" /* the brackets tell clang that no comma is missing */
+	 "examples     dadamctl help submit\n"),
 };
 
 const char *help_text(void)

@@ -18,7 +18,7 @@ import sys
 
 ROOT = sys.argv[1]
 C_STANDARD = {"assert.h", "ctype.h", "errno.h", "float.h", "inttypes.h", "limits.h", "math.h", "stdarg.h", "stdbool.h",
-              "stddef.h", "stdint.h", "stdio.h", "stdlib.h", "string.h", "time.h", "stdatomic.h", "locale.h"}
+              "stddef.h", "stdint.h", "stdio.h", "stdlib.h", "string.h", "time.h", "stdatomic.h", "locale.h", "signal.h"}
 
 # folder: (folders of this project, outside headers by pattern; None = anything of the system)
 LAYERS = {
