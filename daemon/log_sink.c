@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 static const struct {
@@ -54,9 +55,12 @@ void log_line(const struct log_sink *s, enum log_level level, const char *event,
 
 void log_sink_stderr(struct log_sink *s, enum log_level least)
 {
-	const char *stream = getenv("JOURNAL_STREAM");
+	const char *stream = getenv("JOURNAL_STREAM"); /* device:inode */
+	unsigned long long dev, ino;
+	struct stat sb;
 
 	memset(s, 0, sizeof *s);
 	s->least = least;
-	s->journal = stream != NULL && *stream != '\0';
+	s->journal = stream != NULL && sscanf(stream, "%llu:%llu", &dev, &ino) == 2 && fstat(2, &sb) == 0 &&
+			sb.st_dev == dev && sb.st_ino == ino;
 }

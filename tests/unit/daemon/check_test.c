@@ -1,0 +1,265 @@
+/* What a spec asks for beside what this host has: terms, topologies, plugins, workers, data. And where
+ * the configuration is looked for. */
+#include "daemon/check.h"
+
+#include "daemon/config.h"
+#include "daemon/log_sink.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char dir[100];
+static struct daemon_config cfg;
+
+static void setup(void)
+{
+	strcpy(dir, "/tmp/dadam-check-XXXXXX");
+	cr_assert_not_null(mkdtemp(dir));
+	daemon_config_default(&cfg);
+	unsetenv("DADAM_PLUGIN_PATH");
+	unsetenv("DADAMD_CONFIG");
+}
+
+static void teardown(void)
+{
+	char cmd[150];
+
+	(void)snprintf(cmd, sizeof cmd, "rm -rf %s", dir);
+	cr_assert_eq(system(cmd), 0);
+}
+
+TestSuite(check, .init = setup, .fini = teardown);
+
+static void path_in_dir(char out[256], const char *name)
+{
+	(void)snprintf(out, 256, "%s/%s", dir, name);
+}
+
+static void put(const char *name, const char *text, mode_t mode)
+{
+	char path[256];
+	FILE *f;
+
+	path_in_dir(path, name);
+	f = fopen(path, "w");
+	cr_assert_not_null(f);
+	fputs(text, f);
+	fclose(f);
+	cr_assert_eq(chmod(path, mode), 0);
+}
+
+static void make_dir(const char *name)
+{
+	char path[256];
+
+	path_in_dir(path, name);
+	cr_assert_eq(mkdir(path, 0700), 0);
+}
+
+#define SPEC "name: ctr\nmodel: {plugin: m}\nalgorithm: {name: d-adam}\nsteps: 9\nseed: 5\n"
+
+static enum status terms_of(const char *more, struct job_terms *t, struct error *warning, struct error *err)
+{
+	char text[600];
+
+	memset(warning, 0, sizeof *warning);
+	(void)snprintf(text, sizeof text, SPEC "data: {format: none}\n%s", more);
+	return check_terms(t, "f.yaml", text, strlen(text), warning, err);
+}
+
+Test(check, terms_are_those_of_the_spec)
+{
+	struct job_terms t;
+	struct error warning, err = {0};
+
+	cr_assert_eq(terms_of("workers: {min: 3, max: 5, wait: 10s}\ntopology: star\non_peer_loss: fail\n", &t, &warning, &err), ST_OK, "%s", err.msg);
+	cr_assert_str_eq(t.name, "ctr");
+	cr_assert_str_eq(t.plugin, "m");
+	cr_assert_str_eq(t.algorithm, "d-adam");
+	cr_assert_str_eq(t.topology, "star");
+	cr_assert(t.workers_min == 3 && t.workers_max == 5 && t.wait_ms == 10000 && t.steps == 9 && t.seed == 5 && t.fail_on_loss);
+	cr_assert_eq(warning.msg[0], '\0');
+	cr_assert_eq(terms_of("stepz: 1\n", &t, &warning, &err), ST_INVALID);
+	cr_assert_eq(strncmp(err.msg, "f.yaml:7:1: ", 12), 0, "%s", err.msg);
+}
+
+Test(check, a_topology_must_suit_the_least_number_of_workers)
+{
+	static const struct {
+		const char *more;
+		enum status status;
+		const char *word, *warned;
+	} rows[] = {
+			{"topology: hypercube\nworkers: {min: 4}\n", ST_OK, "", ""},
+			{"topology: hypercube\nworkers: {min: 3}\n", ST_INVALID, "hypercube", ""},
+			{"topology: hypercube\nworkers: {min: 4, max: 6}\n", ST_OK, "", "5 workers"},
+			{"topology: hypercube\nworkers: {min: 1}\n", ST_OK, "", ""},
+			{"topology: rink\n", ST_INVALID, "rink", ""},
+			{"topology: ring\nworkers: {min: 2, max: 64}\n", ST_OK, "", ""},
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct job_terms t;
+		struct error warning, err = {0};
+
+		cr_assert_eq(terms_of(rows[i].more, &t, &warning, &err), rows[i].status, "%s: %s", rows[i].more, err.msg);
+		cr_assert(strstr(err.msg, rows[i].word) != NULL, "%s", err.msg);
+		cr_assert(rows[i].warned[0] == '\0' ? warning.msg[0] == '\0' : strstr(warning.msg, rows[i].warned) != NULL,
+				"%s: %s", rows[i].more, warning.msg);
+	}
+}
+
+Test(check, a_plugin_is_found_in_this_order)
+{
+	char out[256], build[256], env[300], want[256];
+	struct error err = {0};
+
+	make_dir("exe");
+	make_dir("libcore");
+	make_dir("libcore/models");
+	make_dir("env");
+	make_dir("mine");
+	path_in_dir(build, "exe");
+	cr_assert_eq(check_plugin(out, &cfg, build, "m", &err), ST_NOT_FOUND);
+	cr_assert(strstr(err.msg, "no plugin m") && strstr(err.hint, "m.so"));
+	put("libcore/models/m.so", "", 0600);
+	cr_assert_eq(check_plugin(out, &cfg, build, "m", NULL), ST_OK);
+	cr_assert(strstr(out, "exe/../libcore/models/m.so") != NULL);
+	put("env/m.so", "", 0600);
+	(void)snprintf(env, sizeof env, "/nowhere:%s/env", dir);
+	setenv("DADAM_PLUGIN_PATH", env, 1);
+	cr_assert_eq(check_plugin(out, &cfg, build, "m", NULL), ST_OK);
+	path_in_dir(want, "env/m.so");
+	cr_assert_str_eq(out, want);
+	put("mine/m.so", "", 0600);
+	path_in_dir(cfg.plugin_dirs[0], "mine");
+	cfg.n_plugin_dirs = 1;
+	cr_assert_eq(check_plugin(out, &cfg, build, "m", NULL), ST_OK);
+	path_in_dir(want, "mine/m.so");
+	cr_assert_str_eq(out, want);
+}
+
+Test(check, a_plugin_is_a_name_and_never_a_path)
+{
+	static const char *const bad[] = {"", "../m", "a/b", "/etc/passwd", ".", "..", "m.so", "a b", "m\n",
+			"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
+	char out[256];
+
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+		cr_assert_eq(check_plugin(out, &cfg, dir, bad[i], NULL), ST_INVALID, "%s", bad[i]);
+}
+
+Test(check, the_worker_is_found_beside_the_daemon_or_where_the_config_says)
+{
+	char out[256], want[256];
+	struct error err = {0};
+
+	make_dir("worker");
+	put("worker/dadam-worker", "", 0700);
+	cr_assert_eq(check_worker(out, &cfg, dir, NULL), ST_OK);
+	path_in_dir(want, "worker/dadam-worker");
+	cr_assert_str_eq(out, want);
+	put("dadam-worker", "", 0700);
+	cr_assert_eq(check_worker(out, &cfg, dir, NULL), ST_OK);
+	path_in_dir(want, "dadam-worker");
+	cr_assert_str_eq(out, want);
+	strcpy(cfg.worker, "/no/such/worker");
+	cr_assert_eq(check_worker(out, &cfg, dir, &err), ST_NOT_FOUND);
+	cr_assert(strstr(err.msg, "/no/such/worker") != NULL);
+}
+
+static enum status here(const char *train, struct error *err)
+{
+	char spec[400];
+
+	(void)snprintf(spec, sizeof spec, SPEC "data: {format: libsvm, train: \"%s\"}\n", train);
+	memset(err, 0, sizeof *err);
+	return check_here(&cfg, dir, spec, err);
+}
+
+Test(check, data_are_looked_for_in_the_roots_and_nowhere_else)
+{
+	struct error err;
+	char path[256];
+
+	make_dir("mine");
+	put("mine/m.so", "", 0600);
+	put("dadam-worker", "", 0700);
+	path_in_dir(cfg.plugin_dirs[0], "mine");
+	cfg.n_plugin_dirs = 1;
+	cr_assert_eq(here("x.txt", &err), ST_NOT_FOUND);
+	cr_assert(strstr(err.msg, "data missing x.txt") && strstr(err.msg, "no data.roots"), "%s", err.msg);
+
+	make_dir("root");
+	make_dir("root/sub");
+	make_dir("root2"); /* its name begins as the root's does */
+	put("root/sub/x.txt", "1 1:1\n", 0600);
+	put("root2/y.txt", "1 1:1\n", 0600);
+	put("outside.txt", "1 1:1\n", 0600);
+	path_in_dir(cfg.data_roots[0], "root");
+	cfg.n_data_roots = 1;
+	cr_assert_eq(here("sub/x.txt", &err), ST_OK, "%s", err.msg);
+	cr_assert_eq(here("x.txt", &err), ST_NOT_FOUND);
+	cr_assert(strstr(err.msg, "looked in ") && strstr(err.msg, "/root)"), "%s", err.msg);
+	cr_assert_eq(here("../outside.txt", &err), ST_INVALID); /* the spec's own check */
+	path_in_dir(path, "root/link");
+	cr_assert_eq(symlink("../outside.txt", path), 0);
+	cr_assert_eq(here("link", &err), ST_DENIED);
+	path_in_dir(path, "root/link2");
+	cr_assert_eq(symlink("../root2/y.txt", path), 0);
+	cr_assert_eq(here("link2", &err), ST_DENIED);
+}
+
+/* ---- the configuration ---- */
+
+Test(check, the_config_is_the_one_given_or_the_environments)
+{
+	char path[256], source[300];
+	struct error err = {0};
+
+	put("c.yaml", "node: {name: from-file}\n", 0600);
+	put("bad.yaml", "nodes: 1\n", 0600);
+	path_in_dir(path, "c.yaml");
+	cr_assert_eq(config_load(&cfg, source, path, &err), ST_OK, "%s", err.msg);
+	cr_assert_str_eq(cfg.node_name, "from-file");
+	cr_assert_str_eq(source, path);
+	setenv("DADAMD_CONFIG", path, 1);
+	memset(&cfg, 0, sizeof cfg);
+	cr_assert_eq(config_load(&cfg, source, NULL, &err), ST_OK);
+	cr_assert_str_eq(cfg.node_name, "from-file");
+	path_in_dir(path, "bad.yaml");
+	cr_assert_eq(config_load(&cfg, source, path, &err), ST_INVALID);
+	cr_assert(strstr(err.msg, "bad.yaml:1:1: ") != NULL, "%s", err.msg);
+	path_in_dir(path, "none.yaml");
+	cr_assert_eq(config_load(&cfg, source, path, &err), ST_NOT_FOUND);
+	cr_assert(strstr(err.msg, "none.yaml") && err.hint[0] != '\0');
+}
+
+/* ---- the log ---- */
+
+static char said[4][1700];
+static unsigned n_said;
+
+static void hear(const struct log_sink *s, const char *line)
+{
+	(void)s;
+	(void)snprintf(said[n_said++ % 4], sizeof said[0], "%s", line);
+}
+
+Test(check, a_log_line_has_time_level_event_and_no_control_characters)
+{
+	struct log_sink s = {.least = LOG_INFO, .write = hear};
+
+	LOG(&s, LOG_DEBUG, "not said", "x=%d", 1);
+	LOG(&s, LOG_WARN, "session closed", "peer=%s", "a\nb\x1b[31m");
+	s.journal = 1;
+	LOG(&s, LOG_BUG, "oops", "n=%d", 2);
+	cr_assert_eq(n_said, 2);
+	cr_assert(said[0][10] == 'T' && said[0][23] == 'Z', "%s", said[0]);
+	cr_assert(strstr(said[0], " WARN  session closed peer=a b [31m") != NULL, "%s", said[0]);
+	cr_assert_str_eq(said[1], "<3>oops n=2");
+}
