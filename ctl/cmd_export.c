@@ -1,4 +1,5 @@
-/* export: a job's model into a file that appears whole or not at all. */
+/* export: a job's model into a file that appears whole or not at all. The file is renamed into its place, so
+ * a place that is no file (a device, a pipe) is refused, and a symbolic link is followed, not replaced. */
 #include "ctl/render_json.h"
 #include "ctl/shell.h"
 #include "ctl/show.h"
@@ -6,7 +7,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,13 +20,17 @@ struct target {
 	const char *path;
 	char *temporary; /* NULL: stdout */
 	int fd;
+	char real[PATH_MAX]; /* path without symbolic links */
 };
 
 static int fail_io(const struct target *t, const char *what)
 {
 	struct error err;
+	int missing = errno == ENOENT || errno == ENOTDIR;
 
 	(void)error_set(&err, errno == EACCES ? ST_DENIED : ST_IO, "%s: %s", what, strerror(errno));
+	if (missing)
+		error_hint(&err, "-o takes a file in a folder that is there");
 	return shell_fail(t->sh, &err, errno == EACCES ? EXIT_DENIED : EXIT_FAILED);
 }
 
@@ -45,17 +52,32 @@ static int refuse_folder(struct shell *sh, const char *path)
 	return shell_fail(sh, &err, EXIT_USAGE);
 }
 
+static int refuse_special(struct shell *sh, const char *path)
+{
+	struct error err;
+
+	(void)error_set(&err, ST_INVALID, "%s is a device, pipe or socket, allowed: a file, new or to be replaced", path);
+	error_hint(&err, "-o - writes to stdout: dadamctl export JOB -o - >%s", path);
+	return shell_fail(sh, &err, EXIT_USAGE);
+}
+
 static int target_open(struct target *t)
 {
 	struct stat s;
 	struct error err;
+	int there;
 
 	if (strcmp(t->path, "-") == 0) {
 		t->fd = STDOUT_FILENO;
 		return isatty(STDOUT_FILENO) ? refuse_terminal(t->sh) : 0;
 	}
-	if (stat(t->path, &s) == 0 && S_ISDIR(s.st_mode))
+	there = stat(t->path, &s) == 0;
+	if (there && S_ISDIR(s.st_mode))
 		return refuse_folder(t->sh, t->path);
+	if (there && !S_ISREG(s.st_mode))
+		return refuse_special(t->sh, t->path);
+	if (there && realpath(t->path, t->real) != NULL)
+		t->path = t->real;
 	t->temporary = mem_alloc(strlen(t->path) + 5, 1);
 	if (t->temporary == NULL) {
 		(void)error_set(&err, ST_NOMEM, "out of memory");
