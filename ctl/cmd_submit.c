@@ -32,6 +32,10 @@ static enum status read_file(struct buf *out, const char *path, struct error *er
 			st = error_set(err, ST_IO, "%s: %s", path, strerror(errno));
 	} else
 		(void)error_set(err, st, "%s: %s", path, status_text(st));
+	if (st == ST_OK && n > JOB_SPEC_MAX_BYTES) {
+		st = error_set(err, ST_INVALID, "%s: longer than %d bytes, allowed: at most that", path, JOB_SPEC_MAX_BYTES);
+		error_hint(err, "a job spec is a YAML file of a few lines: dadamctl help submit");
+	}
 	if (!is_stdin)
 		(void)fclose(f);
 	return st;
@@ -55,6 +59,19 @@ static enum status check_text(const struct buf *text, const char *source, struct
 	return st;
 }
 
+/* "SOURCE:line:col: what" to "SOURCE with --set: what": the lines are those of a text that nobody has seen. */
+static void drop_place(struct error *err, const char *source)
+{
+	size_t len = strlen(source);
+	const char *what = strncmp(err->msg, source, len) == 0 ? err->msg + len : err->msg;
+	char msg[sizeof err->msg];
+
+	what += strspn(what, ":0123456789");
+	what += strspn(what, " ");
+	(void)snprintf(msg, sizeof msg, "%.100s with --set: %.300s", source, what);
+	(void)snprintf(err->msg, sizeof err->msg, "%s", msg);
+}
+
 /* Put every --set over the text. A file that is wrong by itself is told so with its own lines. */
 static enum status override_all(struct buf *text, const struct args *args, const char *source, struct error *err)
 {
@@ -72,8 +89,11 @@ static enum status override_all(struct buf *text, const struct args *args, const
 		}
 	}
 	buf_fini(&next);
-	if (st == ST_OK)
-		st = check_text(text, args->n_sets > 0 ? "with --set" : source, err);
+	if (st == ST_OK) {
+		st = check_text(text, source, err);
+		if (st != ST_OK && args->n_sets > 0)
+			drop_place(err, source);
+	}
 	if (st != ST_OK && file != ST_OK && args->n_sets > 0 && err->msg[0] != '-')
 		*err = own;
 	return st;
