@@ -115,7 +115,8 @@ static void on_close(void *data, struct conn *c, const struct error *why)
 	struct client *k = data;
 
 	(void)c;
-	(void)why;
+	if (why != NULL && why->status == ST_PROTO)
+		LOG(k->daemon->log, LOG_INFO, "client refused", "why=\"%s\"", why->msg);
 	k->conn = NULL;
 	if (!k->busy)
 		forget(k);
