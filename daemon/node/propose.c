@@ -237,14 +237,24 @@ static void try_start(struct job *j, struct step *st)
 		start(j, st, n);
 }
 
+static int somebody_refused(const struct proposal *p)
+{
+	for (uint32_t i = 0; i < p->n; i++)
+		if (p->list[i].answer == ANSWER_NO)
+			return 1;
+	return 0;
+}
+
 static void give_up(struct job *j)
 {
+	int refused = somebody_refused(j->proposal);
 	char why[sizeof j->rec.why];
 
 	say_why(j, why, sizeof why);
 	j->rec.verdict.failed = 1;
 	text_put(j->rec.verdict.why, sizeof j->rec.verdict.why, "could not start: %s", why);
-	text_put(j->rec.verdict.hint, sizeof j->rec.verdict.hint, "see dadamctl peers; start more nodes, lower workers.min or raise workers.wait (%" PRIu64 " s)",
+	text_put(j->rec.verdict.hint, sizeof j->rec.verdict.hint, "%s, lower workers.min or raise workers.wait (%" PRIu64 " s)",
+			refused ? "put what is missing on the nodes that are named" : "see dadamctl peers; start more nodes",
 			j->rec.terms.wait_ms / 1000);
 	j->touched = j->store = j->tell = 1;
 	end_proposal(j);
