@@ -4,11 +4,12 @@
  * No fused multiply-add is made of it (-ffp-contract=off), so all three give the same bits. gcc on
  * x86-64 only; clang 14 does not know the attribute and takes the plain one. KERNEL_LOOP  before a
  * for: turn i touches no element that another turn touches, although pointers may be equal (out ==
- * in is allowed, a shifted overlap is not). */
+ * in is allowed, a shifted overlap is not). With KERNEL_ONE_VERSION only what -march says is made:
+ * tests compile kernels once per machine and compare bits. */
 #ifndef LIBCORE_BASE_KERNEL_H
 #define LIBCORE_BASE_KERNEL_H
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(KERNEL_ONE_VERSION)
 #define KERNEL __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
 #define KERNEL

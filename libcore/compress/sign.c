@@ -19,6 +19,7 @@
 /* Bit i of out: x_i < 0. n is a multiple of 64. */
 static inline void negative_bits(uint8_t *restrict out, const real *restrict x, size_t n)
 {
+#pragma GCC unroll 1 /* unrolled, gcc multiplies words one by one */
 	for (size_t i = 0; i < n; i += 64) {
 		uint8_t verdict[64];
 
@@ -30,6 +31,7 @@ static inline void negative_bits(uint8_t *restrict out, const real *restrict x, 
 
 KERNEL void sign_nonzero_bits(uint8_t *restrict out, const real *restrict x)
 {
+#pragma GCC unroll 1
 	for (size_t i = 0; i < BLOCK; i += 64) {
 		uint8_t verdict[64];
 
@@ -71,19 +73,18 @@ static inline double power_of_two(int exponent)
 }
 
 /* Every number of a block is a multiple of 2 to this. A float with the exponent field e is one of
- * 2^(max(e, 1) - 150); a zero is one of anything. */
+ * 2^(e - 150), with e = 0 even of twice that; a zero is one of anything. */
 static inline int common_unit(const float *restrict x)
 {
 	int32_t least = INT32_MAX; /* of the magnitudes, less 1: zero comes out greatest */
-	int field;
 
 	for (size_t i = 0; i < BLOCK; i++) {
-		int32_t m = (int32_t)(((real_to_bits(x[i]) & 0x7FFFFFFFU) - 1) & 0x7FFFFFFFU);
+		int32_t m =
+			(int32_t)(((real_to_bits(x[i]) & 0x7FFFFFFFU) - 1) & 0x7FFFFFFFU);
 
 		least = m < least ? m : least;
 	}
-	field = (int)(((uint32_t)least + 1) >> 23);
-	return (field > 1 ? field : 1) - 150;
+	return (int)(((uint32_t)least + 1) >> 23) - 150;
 }
 
 /* sum + |x_i| of a block, one after the other, or so as if. */

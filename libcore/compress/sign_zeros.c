@@ -74,12 +74,27 @@ size_t sign_zeros_encode(uint8_t *out, const real *x, size_t n)
 	return (size_t)(end - out);
 }
 
+static uint64_t get_signs(struct bit_reader *r, unsigned count)
+{
+	uint64_t signs = bits_get(r, count < 32 ? count : 32);
+
+	return count > 32 ? signs | (uint64_t)bits_get(r, count - 32) << 32 : signs;
+}
+
 /* Up to 64 numbers of which the bitmap says which are not zero. */
 static void decode_word(real *out, size_t n, uint64_t nonzero, struct bit_reader *r, real scale)
 {
+	uint64_t signs = get_signs(r, (unsigned)__builtin_popcountll(nonzero));
+	const real value[2] = {scale, -scale};
+
+	if (nonzero == UINT64_MAX) {
+		for (size_t i = 0; i < 64; i++)
+			out[i] = value[signs >> i & 1];
+		return;
+	}
 	memset(out, 0, n * sizeof *out);
-	for (; nonzero != 0; nonzero &= nonzero - 1)
-		out[__builtin_ctzll(nonzero)] = bits_get(r, 1) != 0 ? -scale : scale;
+	for (; nonzero != 0; nonzero &= nonzero - 1, signs >>= 1)
+		out[__builtin_ctzll(nonzero)] = value[signs & 1];
 }
 
 static enum status check(size_t n, const uint8_t *bytes, size_t len, struct error *err)

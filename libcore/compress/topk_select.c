@@ -16,6 +16,7 @@
 
 #define LEAST_SAMPLE 1024U
 #define MOST_SAMPLE 65536U
+#define SAMPLE_RUN 16U /* a cache line of floats */
 #define ALL_BELOW 4096U /* vectors up to here are candidates as a whole */
 #define DIGIT 11U
 
@@ -26,7 +27,7 @@ static real_bits magnitude_of(real x)
 
 static size_t sample_size(size_t n)
 {
-	size_t size = n / 32;
+	size_t size = n / 64;
 
 	return size < LEAST_SAMPLE ? LEAST_SAMPLE : size > MOST_SAMPLE ? MOST_SAMPLE : size;
 }
@@ -47,13 +48,18 @@ static unsigned width_of(real_bits x)
 	return x == 0 ? 0 : 64U - (unsigned)__builtin_clzll(x);
 }
 
-static void bounds(real_bits *least, real_bits *greatest, const real_bits *list, size_t n)
+KERNEL static void bounds(real_bits *least, real_bits *greatest, const real_bits *list, size_t n)
 {
-	*least = *greatest = list[0];
+	real_ibits low = (real_ibits)list[0], high = low; /* magnitudes: the sign bit is free */
+
 	for (size_t i = 1; i < n; i++) {
-		*least = list[i] < *least ? list[i] : *least;
-		*greatest = list[i] > *greatest ? list[i] : *greatest;
+		real_ibits value = (real_ibits)list[i];
+
+		low = value < low ? value : low;
+		high = value > high ? value : high;
 	}
+	*least = (real_bits)low;
+	*greatest = (real_bits)high;
 }
 
 /* The k-th largest of the list (k from 1), which is left in disorder. Every turn keeps one of 256
@@ -86,20 +92,21 @@ static real_bits kth_largest(real_bits *list, size_t n, size_t k)
 	}
 }
 
-/* A magnitude that a few more than k of the n numbers reach, going by every (n / size)-th: as far
- * down in the sample as k is in the whole, and three standard deviations more. */
-static real_bits sampled_threshold(real_bits *sample, const real *x, size_t n, size_t k)
+/* A magnitude that a few more than k of the n numbers reach: as far down in a sample as k is in
+ * the whole, and three standard deviations more. The sample is of runs, spread evenly: numbers one
+ * by one would cost as many cache lines as reading the vector. */
+static real_bits sampled_threshold(real_bits *sample, const real *x, size_t n, size_t k, size_t run)
 {
-	size_t size = sample_size(n), stride = n / size | 1, rank, margin = 1;
-	size_t taken = 0;
+	size_t runs = sample_size(n) / run, stride = n / runs, rank, margin = 1;
 
-	for (size_t i = 0; i < n && taken < size; i += stride)
-		sample[taken++] = magnitude_of(x[i]);
-	rank = (size_t)((double)k * (double)taken / (double)n) + 1;
+	for (size_t r = 0; r < runs; r++)
+		for (size_t j = 0; j < run; j++)
+			sample[r * run + j] = magnitude_of(x[r * stride + j]);
+	rank = (size_t)((double)k * (double)(runs * run) / (double)n) + 1;
 	while (margin * margin < 9 * rank)
 		margin++;
 	rank += margin;
-	return rank < taken ? kth_largest(sample, taken, rank) : 0;
+	return rank < runs * run ? kth_largest(sample, runs * run, rank) : 0;
 }
 
 /* 0xFF where a number reaches the threshold. */
@@ -108,6 +115,11 @@ static inline void reaches(uint8_t verdict[64], const real *restrict x, real_ibi
 	for (size_t j = 0; j < 64; j++)
 		verdict[j] = (real_ibits)(real_to_bits(x[j]) & REAL_MAGNITUDE) >= threshold ? 0xFF
 											    : 0;
+}
+
+static inline uint32_t lowest(uint64_t bits)
+{
+	return (uint32_t)__builtin_ctzll(bits | 1ULL << 63);
 }
 
 /* Indices from `from` on of numbers that reach the threshold, ascending, until room is full.
@@ -124,10 +136,15 @@ KERNEL static size_t gather(uint32_t *restrict index, size_t room, const real *r
 		reaches(verdict, x + i, (real_ibits)threshold);
 		masks_pack(bits, verdict);
 		left = bytes_load_u64(bits);
-		if (room - found < 64 && left != 0)
+		if (room - found < 64)
 			break;
+		/* most words hold at most two: these without a branch to guess */
+		for (int j = 0; j < 2; j++, left &= left - 1) {
+			index[found] = (uint32_t)i + lowest(left);
+			found += left != 0;
+		}
 		for (; left != 0; left &= left - 1)
-			index[found++] = (uint32_t)i + (uint32_t)__builtin_ctzll(left);
+			index[found++] = (uint32_t)i + lowest(left);
 	}
 	for (; i < n && found < room; i++) {
 		index[found] = (uint32_t)i;
@@ -197,7 +214,7 @@ static void select_slowly(struct compress *c, const real *x, size_t n, size_t k)
 		found += magnitude >= kth;
 		equals -= magnitude == kth;
 	}
-	(void)gather(c->index + found, k - found, x, i, n, kth + 1, &end);
+	(void)gather(c->index + found, c->n_index - found, x, i, n, kth + 1, &end);
 }
 
 void topk_select(struct compress *c, const real *x, size_t n, size_t k)
@@ -206,10 +223,14 @@ void topk_select(struct compress *c, const real *x, size_t n, size_t k)
 	size_t found, end;
 
 	if (n > ALL_BELOW && k < n) {
-		threshold = sampled_threshold(c->magnitude, x, n, k);
+		threshold = sampled_threshold(c->magnitude, x, n, k, SAMPLE_RUN);
 		threshold = threshold > 0 ? threshold : 1; /* among zeros, first what is none */
 	}
 	found = gather(c->index, c->n_index, x, 0, n, threshold, &end);
+	if (end == n && found < k && threshold > 1) { /* runs were alike inside: one by one */
+		threshold = sampled_threshold(c->magnitude, x, n, k, 1);
+		found = gather(c->index, c->n_index, x, 0, n, threshold, &end);
+	}
 	if (end < n || found < k)
 		select_slowly(c, x, n, k);
 	else if (found > k)

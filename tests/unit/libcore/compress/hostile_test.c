@@ -164,15 +164,32 @@ Test(hostile, indices_have_one_way_of_writing_them)
 			     cases[k].what);
 }
 
-Test(hostile, a_gap_beyond_32_bits_is_refused)
+/* Where the length alone does not tell: a top-k of 3 out of many. */
+Test(hostile, overlong_gaps_and_gaps_beyond_32_bits_are_refused)
 {
-	struct compress *top = sample_compress("top-k(1)", 1U << 20);
-	uint8_t bytes[sizeof(real) + 6] = {0};
-	static real q[1U << 20];
+	static const struct {
+		uint8_t indices[9];
+		size_t n;
+		enum status st;
+	} cases[] = {
+			{{0, 0x80, 0x01, 0, 0}, 5, ST_OK},    /* 128, 129, 130 */
+			{{0, 0x80, 0x00, 0, 0}, 5, ST_PROTO}, /* 0 in two bytes */
+			{{0, 0xFF, 0x80, 0x00, 0, 0}, 6, ST_PROTO},
+			{{0, 0x80, 0x80, 0x80, 0x80, 0x10, 0, 0}, 8, ST_PROTO}, /* 2^32, cut to 0 */
+			{{0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01, 0, 0},
+			 9,
+			 ST_PROTO}, /* six bytes */
+	};
+	static real values[1U << 20];
+	struct compress *top = sample_compress("top-k(3)", 1U << 20);
 
-	memcpy(bytes + sizeof(real), (const uint8_t[]){0, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F}, 6);
-	for (size_t n = 0; n <= 6; n++)
-		cr_assert_eq(compress_decode(top, q, 1U << 20, bytes, sizeof(real) + n, NULL, NULL),
-			     ST_PROTO);
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		uint8_t bytes[3 * sizeof(real) + 9] = {0};
+
+		memcpy(bytes + 3 * sizeof(real), cases[i].indices, cases[i].n);
+		cr_assert_eq(compress_decode(top, values, 1U << 20, bytes,
+					     3 * sizeof(real) + cases[i].n, NULL, NULL),
+			     cases[i].st, "case %zu", i);
+	}
 	compress_destroy(top);
 }

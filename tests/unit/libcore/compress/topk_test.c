@@ -1,8 +1,6 @@
-/* Top-k against a full sort, and sign's sum against the plain one: fast ways, same answers. */
+/* Top-k against a full sort: the fast way, the same answer. */
 #include "libcore/compress/compress.h"
 
-#include "libcore/base/bytes.h"
-#include "libcore/base/fsum.h"
 #include "tests/unit/libcore/compress/samples.h"
 
 #include <criterion/criterion.h>
@@ -96,39 +94,6 @@ Test(topk, ties_go_to_the_lower_index_however_many)
 	x[65535] = (real)-0.5;
 	check_against_sort(65536, 65535);
 	check_against_sort(65536, 65536);
-}
-
-/* The scale is |x|_1 / n of the one-by-one sum, to the last bit, in segments where additions round
- * and where they do not. */
-Test(topk, scale_of_sign_has_the_bits_of_the_plain_sum)
-{
-	struct compress *c = sample_compress("sign", SAMPLE_MOST),
-			*zeros = sample_compress("sign(keep-zeros)", SAMPLE_MOST);
-
-	for (size_t m = 0; m < N_SAMPLE_SIZES; m++)
-		for (int shape = 0; shape < SAMPLE_SHAPES; shape++) {
-			size_t n = sample_sizes[m], count = 0;
-			real scale;
-			double sum;
-
-			sample_fill(x, n, shape);
-			for (size_t i = 0; i < n; i++) { /* from huge to tiny within a vector */
-				if (m % 3 == 1)
-					x[i] *= sample_power(-(int)(i / 512));
-				count += x[i] != 0;
-			}
-			sum = fsum_abs(x, n);
-			(void)compress_encode(c, bytes, x, n, NULL);
-			memcpy(&scale, bytes, sizeof scale);
-			cr_assert_eq(scale, (real)(sum / (double)n), "%zu numbers of shape %d", n,
-				     shape);
-			(void)compress_encode(zeros, bytes, x, n, NULL);
-			memcpy(&scale, bytes, sizeof scale);
-			cr_assert_eq(scale, count > 0 ? (real)(sum / (double)count) : 0,
-				     "%zu numbers of shape %d", n, shape);
-		}
-	compress_destroy(c);
-	compress_destroy(zeros);
 }
 
 Test(topk, shorter_than_indices_as_words)
