@@ -1,6 +1,7 @@
 /* Local steps of one rank. See trainer.h. */
 #include "daemon/worker/trainer.h"
 
+#include "daemon/worker/crash.h"
 #include "daemon/worker/rows.h"
 #include "libcore/base/mem.h"
 #include "libcore/optim/optim.h"
@@ -125,8 +126,10 @@ enum status trainer_load(struct trainer *t, struct error *err)
 {
 	const struct job_spec *spec = t->cfg.spec;
 	const struct dadam_info *info = plugin_info(t->plugin);
-	enum status st = plugin_open(t->plugin, t->cfg.plugin_path, err);
+	enum status st;
 
+	crash_install(t->plugin);
+	st = plugin_open(t->plugin, t->cfg.plugin_path, err);
 	if (st == ST_OK)
 		st = plugin_create(t->plugin, &spec->model, err);
 	if (st == ST_OK)

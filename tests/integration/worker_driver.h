@@ -64,6 +64,7 @@ struct driver {
 	uint64_t frames;         /* seen so far */
 	int killed;
 	int no_links;            /* the test makes the links */
+	int keep_stderr;         /* the workers' stderr goes to DIR/stderr */
 	int no_mean;             /* nobody is asked for the mean: workers stay TRAINED */
 	/* After every message of a worker, for those that measure. */
 	void (*on_msg)(struct driver *d, uint32_t rank, const struct worker_msg *m, void *data);
