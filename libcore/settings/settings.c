@@ -5,6 +5,7 @@
  * pairs. The first fault ends the reading. */
 #include "libcore/settings/settings.h"
 
+#include "libcore/base/mem.h"
 #include "libcore/base/nearest.h"
 #include "libcore/settings/pairs.h"
 #include "libcore/settings/value.h"
@@ -213,23 +214,20 @@ static enum status refuse_shape(const struct settings *s, const struct setting *
 static enum status scalar_text(const struct settings *s, const struct entry *e, struct fy_node *node,
 		char out[MAX_SCALAR], struct error *err)
 {
-	size_t len = 0;
-	const char *text = fy_node_get_scalar(node, &len);
 	struct yaml_place at = yaml_place(node).line > 0 ? yaml_place(node) : e->value;
+	size_t len;
+	enum status st = yaml_scalar(out, MAX_SCALAR, &len, node, err);
 
-	if (text == NULL)
-		len = 0;
+	if (st != ST_OK)
+		return st;
 	if (len >= MAX_SCALAR)
 		return yaml_refuse(err, s->source, at, "%s: a text of %zu bytes, allowed: at most %d", e->path, len,
 				MAX_SCALAR - 1);
 	for (size_t i = 0; i < len; i++)
-		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
+		if ((unsigned char)out[i] < 0x20 || out[i] == 0x7f)
 			return yaml_refuse(err, s->source, at,
 					"%s: a control character (0x%02x) in the text, allowed: one line of text",
-					e->path, (unsigned)(unsigned char)text[i]);
-	if (len > 0)
-		memcpy(out, text, len);
-	out[len] = '\0';
+					e->path, (unsigned)(unsigned char)out[i]);
 	return ST_OK;
 }
 
@@ -406,36 +404,40 @@ static enum status open_entry(struct settings *s, struct entry *e, struct fy_nod
 	return ST_OK;
 }
 
-static bool same_key(struct fy_node *a, struct fy_node *b)
+/* The keys of one group so far; lines tell where they stood. */
+struct seen {
+	struct seen_key {
+		char path[MAX_PATH];
+		int line;
+	} *keys;
+	size_t n;
+};
+
+static enum status check_repeat(struct settings *s, struct seen *seen, const struct entry *e, struct error *err)
 {
-	size_t len_a = 0, len_b = 0;
-	const char *x = a != NULL ? fy_node_get_scalar(a, &len_a) : NULL;
-	const char *y = b != NULL ? fy_node_get_scalar(b, &len_b) : NULL;
+	struct seen_key *more;
 
-	return x != NULL && y != NULL && len_a == len_b && memcmp(x, y, len_a) == 0;
-}
-
-/* Is the key of `pair` in the map before it? Also bounds the keys, so that this stays cheap. */
-static enum status check_repeat(struct settings *s, struct fy_node *map, struct fy_node_pair *pair,
-		const struct entry *e, struct error *err)
-{
-	struct fy_node_pair *earlier;
-	void *iter = NULL;
-	size_t n = 0;
-
-	while ((earlier = fy_node_mapping_iterate(map, &iter)) != NULL && earlier != pair) {
-		if (same_key(fy_node_pair_key(earlier), fy_node_pair_key(pair)))
+	for (size_t i = 0; i < seen->n; i++)
+		if (strcmp(seen->keys[i].path, e->path) == 0)
 			return yaml_refuse(err, s->source, e->key, "'%s' is given twice, first in line %d", e->path,
-					yaml_place(fy_node_pair_key(earlier)).line);
-		if (++n >= JOB_PAIRS_MAX)
-			return yaml_refuse(err, s->source, e->key, "more than %u keys in one group", JOB_PAIRS_MAX);
+					seen->keys[i].line);
+	if (seen->n >= JOB_PAIRS_MAX)
+		return yaml_refuse(err, s->source, e->key, "more than %u keys in one group", JOB_PAIRS_MAX);
+	if (seen->n % 16 == 0) {
+		more = mem_resize(seen->keys, seen->n + 16, sizeof *more);
+		if (more == NULL)
+			return error_set(err, ST_NOMEM, "out of memory for a setting");
+		seen->keys = more;
 	}
+	memcpy(seen->keys[seen->n].path, e->path, sizeof e->path);
+	seen->keys[seen->n++].line = e->key.line;
 	return ST_OK;
 }
 
 static enum status read_group(struct settings *s, struct fy_node *map, const char *prefix,
 		const struct setting *free_keys, struct error *err)
 {
+	struct seen seen = {0};
 	struct fy_node_pair *pair;
 	struct entry e;
 	void *iter = NULL;
@@ -444,10 +446,11 @@ static enum status read_group(struct settings *s, struct fy_node *map, const cha
 	while (st == ST_OK && (pair = fy_node_mapping_iterate(map, &iter)) != NULL) {
 		st = open_entry(s, &e, pair, prefix, err);
 		if (st == ST_OK)
-			st = check_repeat(s, map, pair, &e, err);
+			st = check_repeat(s, &seen, &e, err);
 		if (st == ST_OK)
 			st = read_entry(s, &e, free_keys, err);
 	}
+	mem_free(seen.keys);
 	return st;
 }
 

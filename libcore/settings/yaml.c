@@ -111,6 +111,59 @@ struct yaml_place yaml_place(struct fy_node *node)
 	return (struct yaml_place){mark->line + 1, mark->column + 1};
 }
 
+static size_t put_utf8(char out[4], int c)
+{
+	if (c < 0x80) {
+		out[0] = (char)c;
+		return 1;
+	}
+	if (c < 0x800) {
+		out[0] = (char)(0xc0 | c >> 6);
+		out[1] = (char)(0x80 | (c & 0x3f));
+		return 2;
+	}
+	if (c < 0x10000) {
+		out[0] = (char)(0xe0 | c >> 12);
+		out[1] = (char)(0x80 | (c >> 6 & 0x3f));
+		out[2] = (char)(0x80 | (c & 0x3f));
+		return 3;
+	}
+	out[0] = (char)(0xf0 | c >> 18);
+	out[1] = (char)(0x80 | (c >> 12 & 0x3f));
+	out[2] = (char)(0x80 | (c >> 6 & 0x3f));
+	out[3] = (char)(0x80 | (c & 0x3f));
+	return 4;
+}
+
+enum status yaml_scalar(char *out, size_t size, size_t *len, struct fy_node *node, struct error *err)
+{
+	struct fy_token *token = fy_node_get_scalar_token(node);
+	struct fy_token_iter *iter;
+	size_t used = 0;
+	char utf8[4];
+	int c;
+
+	*len = 0;
+	out[0] = '\0';
+	if (token == NULL) /* an empty value */
+		return ST_OK;
+	iter = fy_token_iter_create(token);
+	if (iter == NULL)
+		return error_set(err, ST_NOMEM, "out of memory for the YAML reader");
+	while ((c = fy_token_iter_utf8_get(iter)) >= 0) {
+		size_t n = put_utf8(utf8, c);
+
+		if (*len == used && used + n < size) {
+			memcpy(out + used, utf8, n);
+			used += n;
+		}
+		*len += n;
+	}
+	out[used] = '\0';
+	fy_token_iter_destroy(iter);
+	return ST_OK;
+}
+
 /* Depth first; libfyaml has limited the depth to 64. */
 static enum status check_node(struct fy_node *node, const char *source, struct yaml_place near, struct error *err)
 {
@@ -125,6 +178,8 @@ static enum status check_node(struct fy_node *node, const char *source, struct y
 		near = yaml_place(node);
 	if (fy_node_is_alias(node))
 		return yaml_refuse(err, source, near, "an alias (*name) is not allowed: write the value out");
+	if (fy_node_get_style(node) == FYNS_LITERAL || fy_node_get_style(node) == FYNS_FOLDED)
+		return yaml_refuse(err, source, near, "a block text (| or >) is not allowed: write it in one line");
 	if (fy_node_get_tag_token(node) != NULL)
 		return yaml_refuse(err, source, near, "a tag (!name) is not allowed: write the plain value");
 	if (fy_node_is_sequence(node))

@@ -1,5 +1,5 @@
 /* A YAML text as a tree of libfyaml, checked for what no file of dadam may hold: NUL bytes, bytes
- * that are not UTF-8, directives, a second document, anchors, aliases and tags. Depth is limited by libfyaml (64).
+ * that are not UTF-8, directives, a second document, anchors, aliases, tags, block texts. Depth is limited by libfyaml (64).
  *
  * Only libcore/settings sees libfyaml, and only through this file, settings.c and override.c. */
 #ifndef LIBCORE_SETTINGS_YAML_H
@@ -33,6 +33,10 @@ struct fy_node *yaml_root(const struct yaml *y);
 
 /* Where a scalar starts; line 0 for other nodes and for empty values. */
 struct yaml_place yaml_place(struct fy_node *node);
+
+/* Copy a scalar's text, at most size - 1 bytes and a zero; its whole length in *len. Not
+ * fy_node_get_scalar(): that leaks for some quoted texts (found by fuzzing). ST_NOMEM. */
+MUST_CHECK enum status yaml_scalar(char *out, size_t size, size_t *len, struct fy_node *node, struct error *err);
 
 /* ST_INVALID with "source:line:col: sentence", or "source: sentence" when place is nowhere. */
 enum status yaml_refuse(struct error *err, const char *source, struct yaml_place place, const char *fmt, ...)

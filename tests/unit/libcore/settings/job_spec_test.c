@@ -100,6 +100,20 @@ Test(job_spec, every_key_reaches_its_field_and_lists_become_repeated_keys)
 	job_spec_fini(&s);
 }
 
+Test(job_spec, quoted_texts_and_their_escapes_are_read)
+{
+	struct job_spec s;
+	struct error err = {0};
+
+	cr_assert_eq(parse(&s, GOOD "data: {a: 'it''s', b: \"\\u20ac \\x41\", 'c''d': [caf\xc3\xa9, '']}\n", &err), ST_OK, "%s",
+			err.msg);
+	cr_assert_str_eq(job_pairs_get(&s.data, "a"), "it's");
+	cr_assert_str_eq(job_pairs_get(&s.data, "b"), "\xe2\x82\xac A");
+	cr_assert_str_eq(job_pairs_get(&s.data, "c'd"), "caf\xc3\xa9");
+	cr_assert_str_eq(s.data.items[3].value, "");
+	job_spec_fini(&s);
+}
+
 static const struct {
 	const char *text, *msg, *hint; /* hint NULL: none */
 } bad[] = {
@@ -166,6 +180,7 @@ static const struct {
 	{"\tbatch: 1\n", "s.yaml:1:1: not YAML: invalid tab as indendation in a mapping", NULL},
 	{"%YAML 1.2", "s.yaml:1:1: a directive (%) is not allowed: a line must not begin with '%'", NULL},
 	{"\xef\xbb\xbf%", "s.yaml:1:2: a directive (%) is not allowed: a line must not begin with '%'", NULL},
+	{GOOD "name: |\n  a\n", "s.yaml:4:1: a block text (| or >) is not allowed: write it in one line", NULL},
 	{"just text", "s.yaml:1:1: found a lone text, allowed: lines of `key: value`", NULL},
 	{"- a\n- b\n", "s.yaml:1:1: found a list, allowed: lines of `key: value`", NULL},
 	{GOOD "name: \"a\\nb\"\n", "s.yaml:3:8: name: a control character (0x0a) in the text, allowed: one line of text", NULL},
