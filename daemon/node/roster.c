@@ -316,6 +316,7 @@ void roster_on_msg(struct roster *ro, struct step *st, uint64_t conn, const stru
 		return;
 	}
 	dial_failed(st, jl, r, msg->type == PEER_BYE ? msg->u.bye.why : "the other end broke the protocol");
+	consider(ro, st, jl);
 }
 
 void roster_on_lost(struct roster *ro, struct step *st, uint64_t conn, const char *why)
@@ -327,6 +328,7 @@ void roster_on_lost(struct roster *ro, struct step *st, uint64_t conn, const cha
 		return;
 	jl->to[r].conn = 0;
 	dial_failed(st, jl, r, why[0] != '\0' ? why : "connection closed");
+	consider(ro, st, jl);
 }
 
 static int same_secret(const uint8_t *a, const uint8_t *b)

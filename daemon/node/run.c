@@ -88,8 +88,13 @@ static void spawn(struct job *j, struct step *st, uint32_t rank)
 	struct job_worker *w = &j->worker;
 	struct error err = {0};
 	uint64_t neighbours;
+	enum status status = find_neighbours(j, rank, &neighbours, &err);
 
-	if (find_neighbours(j, rank, &neighbours, &err) != ST_OK) {
+	if (status == ST_NOMEM) {
+		*st->nomem = 1; /* again in the next step */
+		return;
+	}
+	if (status != ST_OK) {
 		job_set_own(j, st, CONTROL_RANK_FAILED, err.msg);
 		return;
 	}

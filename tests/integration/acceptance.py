@@ -60,26 +60,31 @@ def expect_done(job):
     return job
 
 
+def quietly(*command, **kw):
+    r = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **kw)
+    return r.returncode == 0, r.stdout
+
+
 def statement_1():
-    """Golden files: every build of this tree that can be had here."""
+    """The golden files with two compilers; clang builds the whole tree, its warnings are errors too."""
     for compiler in ("gcc", "clang"):
         build = os.path.join(BUILD, f"golden-{compiler}")
-        env = {**os.environ, "CC": compiler}
-        quiet = dict(stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        good, said, targets = True, "", []
         if not os.path.exists(os.path.join(build, "build.ninja")):
-            made = subprocess.run(["meson", "setup", build, SOURCE, "--buildtype=release"], env=env, **quiet)
-            if made.returncode:
-                report(1, f"golden files, {compiler}", "bits of the reference", made.stdout[-300:], False)
-                continue
-        # all of it: a warning of either compiler is an error
-        made = subprocess.run(["ninja", "-C", build], **quiet)
-        if made.returncode:
-            report(1, f"{compiler} builds without a warning", "0 warnings", made.stdout[-600:], False)
+            good, said = quietly("meson", "setup", build, SOURCE, "--buildtype=release", env={**os.environ, "CC": compiler})
+        if good and compiler == "gcc":  # the rest of the tree has been built with it already
+            listed = quietly("ninja", "-C", build, "-t", "targets", "all")[1]
+            targets = re.findall(r"^(tests/golden/golden_\w+):", listed, re.M)
+        if good:
+            good, said = quietly("ninja", "-C", build, *targets)
+        if not good:
+            errors = [line for line in said.splitlines() if "error" in line.lower()] or said.splitlines()[-5:]
+            report(1, f"{compiler} builds the tree", "no warning", "; ".join(errors[:5]), False)
             continue
-        ran = subprocess.run(["meson", "test", "-C", build, "--no-rebuild", "--suite", "golden"], **quiet)
-        passed = re.search(r"^Ok:\s+(\d+)", ran.stdout, re.M)
+        good, said = quietly("meson", "test", "-C", build, "--no-rebuild", "--suite", "golden")
+        passed = re.search(r"^Ok:\s+(\d+)", said, re.M)
         report(1, f"golden files, release build of {compiler}", "quadratic runs bit for bit, the others within 1e-11 / 1e-5",
-               f"{passed.group(1) if passed else 0} programs pass", ran.returncode == 0)
+               f"{passed.group(1) if passed else 0} programs pass", good)
 
 
 def exported(cluster, nodes, job, take):

@@ -3,6 +3,7 @@
 import os
 import pwd
 import re
+import resource
 import signal
 import socket
 import stat
@@ -295,6 +296,24 @@ def a_thousand_connects_leave_it_small_and_answering(c):
     size = d.resident_bytes()
     print(f"# resident {size / MEGABYTE:.1f} MB after 2 000 connections")
     check(SANITIZED or size <= 12e6, f"{size} bytes resident")
+
+
+@test
+def few_descriptors_are_no_end(c):
+    d = c.daemon("a")
+    resource.prlimit(d.process.pid, resource.RLIMIT_NOFILE, (48, 48))
+    held = []
+    for _ in range(3):
+        for target in targets(d):
+            for _ in range(100):
+                try:
+                    held.append(connect(target))
+                except OSError:
+                    pass
+    for s in held:
+        s.close()
+    c.wait(15, lambda: d.ctl("status", ok=False).returncode == 0, "an answer once the strangers are gone")
+    check(d.running(), "it lives")
 
 
 def recorded_request(c, *args):

@@ -132,6 +132,32 @@ def records_and_logs_outlive_job_and_daemons(c):
         check(not d.workers(), "nothing was started again")
 
 
+def descriptors(pid):
+    """What a process has open: paths, and the sockets' numbers."""
+    found = []
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            found.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
+        except OSError:
+            pass
+    return found
+
+
+@test
+def nothing_leaks_from_job_to_job_or_into_workers(c):
+    d = c.daemon("a")
+    d.ctl("submit", spec(c, "first", n=1), "--wait", timeout=60)
+    own = descriptors(d.process.pid)
+    for i in range(5):
+        d.ctl("submit", spec(c, f"job{i}", n=1), "--wait", timeout=60)
+    c.wait(5, lambda: len(descriptors(d.process.pid)) <= len(own), "as many descriptors as before")
+    d.ctl("submit", slow(c, "last", n=1, steps=100000))
+    wait_steps(c, d, 5, "last")
+    shared = set(descriptors(d.workers()[0])) & set(own)
+    shared = {s for s in shared if s.startswith("socket:") or s.startswith(d.dir)} - {d.log_path}
+    check(not shared, f"the worker has inherited {shared}")
+
+
 # ---- waiting, refusing, stopping ----
 
 @test

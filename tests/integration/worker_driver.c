@@ -55,7 +55,7 @@ void driver_init(struct driver *d, uint32_t n, const char *plugin, const char *s
 	char below[128];
 
 	memset(d, 0, sizeof *d);
-	snprintf(below, sizeof below, "tests/plugins/%s.so", plugin);
+	snprintf(below, sizeof below, strcmp(plugin, "deepfm") == 0 ? "libcore/models/%s.so" : "tests/plugins/%s.so", plugin);
 	d->n = n;
 	d->worker = build_path("daemon/worker/dadam-worker");
 	d->plugin_path = build_path(below);

@@ -1,7 +1,7 @@
 /* Real workers, no daemon: rounds over real sockets give the bits of a computation in one process, and
  * whoever is killed, at whatever frame, the others go on with rows that sum to 1, and end.
  *
- *   worker_pair bits | kills N | cuts N | faults | stop | silent | orphans | keep DIR      (one meson test each) */
+ *   worker_pair bits | kills N | cuts N | faults | stop | silent | orphans | ctr | keep DIR      (one meson test each) */
 #include "tests/integration/worker_driver.h"
 
 #include "libcore/base/rng.h"
@@ -444,6 +444,36 @@ static void silent(void)
 			(double)(driver_now_ms() - begin) / 1000);
 }
 
+/* ---- a real model ---- */
+
+/* DeepFM on generated clicks, eight ranks on a ring, period 8, rate 4e-3, no bias correction: the test
+ * loss of the mean model is the reference's to five digits. */
+static void ctr(unsigned steps, double right)
+{
+	char spec[600];
+	struct driver d;
+	double got;
+
+	snprintf(spec, sizeof spec,
+			"name: ctr\nseed: 1\nmodel: {plugin: deepfm, options: {factors: 8, hidden: [32, 16]}}\n"
+			"data: {format: synthetic-ctr, rows: 262144, test_rows: 8192, seed: 1}\n"
+			"algorithm: {name: d-adam, period: 8, learning_rate: 4e-3, bias_correction: off}\n"
+			"topology: ring\nbatch: 32\nsteps: %u\nevaluate: {every: 0}\n", steps);
+	driver_init(&d, 8, "deepfm", spec);
+	driver_start(&d);
+	if (driver_run(&d, 120000) != 0)
+		die_hanging(&d, "ctr");
+	for (uint32_t r = 0; r < 8; r++)
+		if (!d.ranks[r].done || d.ranks[r].last.view.payload_bytes != steps / 8 * 2ULL * d.ranks[r].last.view.n_params * 4)
+			driver_die("rank %u: done %d, failed %d (%s), %llu bytes of payload", r, d.ranks[r].done, d.ranks[r].failed,
+					d.ranks[r].why.why, (unsigned long long)d.ranks[r].last.view.payload_bytes);
+	got = d.ranks[0].mean.metrics[0].value;
+	if (!d.ranks[0].has_mean || !(fabs(got - right) <= 1e-5))
+		driver_die("%u steps: test loss of the mean model is %.6f, right is %.5f", steps, got, right);
+	printf("DeepFM, 8 ranks, %u steps: test loss of the mean model %.6f, the reference says %.5f\n", steps, got, right);
+	driver_fini(&d);
+}
+
 /* ---- the daemon's end ---- */
 
 static int is_running(const struct driver *d, void *data)
@@ -512,6 +542,9 @@ int main(int argc, char **argv)
 		try_faults();
 	} else if (strcmp(what, "stop") == 0) {
 		stop();
+	} else if (strcmp(what, "ctr") == 0) {
+		ctr(8, 0.57535);
+		ctr(50, 0.51805);
 	} else if (strcmp(what, "orphans") == 0) {
 		orphans("slow");
 		orphans("hanging");

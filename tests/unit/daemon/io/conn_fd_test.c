@@ -157,7 +157,7 @@ static void give_fd(int to, struct buf *frame, int gift)
 	head->cmsg_level = SOL_SOCKET;
 	head->cmsg_type = SCM_RIGHTS;
 	memcpy(CMSG_DATA(head), &gift, sizeof gift);
-	cr_assert_eq(sendmsg(to, &m, 0), frame->len);
+	cr_assert_eq(sendmsg(to, &m, 0), (ssize_t)frame->len);
 	close(gift);
 }
 

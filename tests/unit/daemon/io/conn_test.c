@@ -33,11 +33,11 @@ Test(conn, every_cut_of_the_stream_gives_the_same_frames)
 
 		uv_loop_init(&loop);
 		fd = adopt(&s);
-		cr_assert_eq(write(fd, b.data, cut), cut);
+		cr_assert_eq(write(fd, b.data, cut), (ssize_t)cut);
 		side_run_until(&loop, &s.opened, 1);
 		for (int i = 0; i < 4; i++)
 			uv_run(&loop, UV_RUN_NOWAIT);
-		cr_assert_eq(write(fd, b.data + cut, b.len - cut), b.len - cut);
+		cr_assert_eq(write(fd, b.data + cut, b.len - cut), (ssize_t)(b.len - cut));
 		side_run_until(&loop, &s.frames, 3);
 		cr_assert(s.types[0] == 1 && s.types[1] == 2 && s.types[2] == 3 && s.payload_bytes == 51);
 		cr_assert_eq(conn_bytes_received(s.conn), b.len);

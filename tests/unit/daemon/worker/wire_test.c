@@ -2,6 +2,8 @@
  * lossless stage is used. */
 #include "daemon/worker/wire.h"
 
+#include "tests/lib/fail_mem.h"
+
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -118,5 +120,25 @@ Test(wire, auto_is_off_on_one_host_and_for_links_that_are_faster_than_the_stage)
 	}
 	wire_round_over(w, 0);
 	cr_assert_not(wire_is_on(w));
+	wire_destroy(w);
+}
+
+Test(wire, without_memory_nothing_is_made_and_nothing_is_left)
+{
+	struct link_msg m = {.type = LINK_MODEL_DELTA, .u.delta = {.n = N}};
+	enum status st = ST_NOMEM;
+	struct wire *w = NULL;
+	struct blob *b;
+	real x[N];
+
+	fill(x);
+	for (int k = 0; st != ST_OK; k++) {
+		fail_mem_at(k);
+		st = wire_create(&w, WIRE_ON, N, NULL);
+		cr_assert(st == ST_OK || (st == ST_NOMEM && fail_mem_outstanding() == 0), "allocation %d", k);
+	}
+	fail_mem_at(0);
+	cr_assert_eq(wire_encode(w, &b, &m, x, NULL), ST_NOMEM);
+	fail_mem_off();
 	wire_destroy(w);
 }

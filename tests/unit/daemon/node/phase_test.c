@@ -1,0 +1,112 @@
+/* What a record means: the table of phases, and the sentence that goes with each. */
+#include "daemon/node/phase.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Ranks in letters: Invited Starting rEady Running Trained Done Failed Lost stOpped. */
+static const char letters[] = "?ISERTDFLO";
+
+static const struct {
+	const char *ranks;
+	uint64_t gone;
+	int stop, fail_on_loss, verdict;
+	enum control_phase phase;
+	const char *why;
+} rows[] = {
+	{"", 0, 0, 0, 0, CONTROL_WAITING, "peers 1/2"},
+	{"", 0, 1, 0, 0, CONTROL_STOPPED, "stopped before it started"},
+	{"", 0, 0, 0, 1, CONTROL_FAILED, "the verdict"},
+	{"IIII", 0, 0, 0, 0, CONTROL_STARTING, "loaded on n0, n1, n2, n3"},
+	{"ESER", 0, 0, 0, 0, CONTROL_STARTING, "loaded on n1"},
+	{"EERR", 0, 0, 0, 0, CONTROL_STARTING, "links are being made by n0, n1"},
+	{"RRRR", 0, 0, 0, 0, CONTROL_RUNNING, ""},
+	{"RTTR", 0, 0, 0, 0, CONTROL_RUNNING, ""},
+	{"TTTT", 0, 0, 0, 0, CONTROL_FINISHING, "waits for n0, n1, n2, n3"},
+	{"DTDT", 0, 0, 0, 0, CONTROL_FINISHING, "waits for n1, n3"},
+	{"DDDD", 0, 0, 0, 0, CONTROL_DONE, ""},
+	{"RRRR", 4, 0, 0, 0, CONTROL_RUNNING, ""},
+	{"RRRR", 4, 0, 1, 0, CONTROL_FAILED, "lost rank 2 (n2): its node cannot be reached"},
+	{"RRLR", 0, 0, 0, 0, CONTROL_RUNNING, ""},
+	{"RRLR", 0, 0, 1, 0, CONTROL_FAILED, "lost rank 2 (n2): reason 2"},
+	{"RFLR", 0, 0, 1, 0, CONTROL_FAILED, "rank 1 (n1): reason 1"},
+	{"RRRF", 7, 0, 0, 0, CONTROL_FAILED, "rank 3 (n3): reason 3"},
+	{"RRTR", 4, 0, 0, 0, CONTROL_RUNNING, ""},
+	{"DDTD", 4, 0, 0, 0, CONTROL_DONE, "3 of 4 ranks finished; rank 2 (n2): its node cannot be reached"},
+	{"DDDD", 4, 0, 1, 0, CONTROL_DONE, ""},
+	{"DDLD", 0, 0, 0, 0, CONTROL_DONE, "3 of 4 ranks finished; rank 2 (n2): reason 2"},
+	{"LLLL", 0, 0, 0, 0, CONTROL_FAILED, "all 4 ranks were lost; rank 0 (n0): reason 0"},
+	{"RRRR", 15, 0, 0, 0, CONTROL_FAILED, "all 4 ranks were lost; rank 0 (n0): its node cannot be reached"},
+	{"RRTO", 0, 1, 0, 0, CONTROL_STOPPING, "waits for n0, n1, n2"},
+	{"OOOO", 0, 1, 0, 0, CONTROL_STOPPED, "stopped by order"},
+	{"OOLO", 0, 1, 0, 0, CONTROL_STOPPED, "stopped by order; 3 of 4 ranks finished; rank 2 (n2): reason 2"},
+	{"DDDD", 0, 1, 0, 0, CONTROL_DONE, ""},
+	{"DDOD", 0, 1, 0, 0, CONTROL_STOPPED, "stopped by order"},
+	{"RRRR", 0, 1, 0, 1, CONTROL_FAILED, "the verdict"},
+};
+
+static void make(struct job_record *r, struct job_rank ranks[8], size_t i)
+{
+	memset(r, 0, sizeof *r);
+	memset(ranks, 0, 8 * sizeof ranks[0]);
+	r->ranks = ranks;
+	r->n_ranks = (uint32_t)strlen(rows[i].ranks);
+	(void)snprintf(r->why, sizeof r->why, "peers 1/2");
+	r->order.kind = rows[i].stop ? JOB_ORDER_STOP : JOB_ORDER_NONE;
+	r->terms.fail_on_loss = (uint8_t)rows[i].fail_on_loss;
+	r->verdict.failed = (uint8_t)rows[i].verdict;
+	(void)snprintf(r->verdict.why, sizeof r->verdict.why, "the verdict");
+	for (uint32_t k = 0; k < r->n_ranks; k++) {
+		struct control_rank *v = &ranks[k].view;
+
+		v->rank = k;
+		v->state = (enum control_rank_state)(strchr(letters, rows[i].ranks[k]) - letters);
+		(void)snprintf(v->node_name, sizeof v->node_name, "n%u", k);
+		if (phase_rank_is_final(v->state))
+			(void)snprintf(v->why, sizeof v->why, "reason %u", k);
+	}
+}
+
+Test(phase, follows_from_the_ranks_and_from_who_is_dead)
+{
+	struct job_rank ranks[8];
+	struct job_record r;
+	struct phase p;
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		make(&r, ranks, i);
+		phase_derive(&p, &r, rows[i].gone);
+		cr_assert_eq(p.phase, rows[i].phase, "row %zu (%s): %s (%s)", i, rows[i].ranks, control_phase_text(p.phase), p.why);
+		cr_assert(rows[i].why[0] == '\0' ? p.why[0] == '\0' : strstr(p.why, rows[i].why) != NULL, "row %zu (%s): \"%s\"", i, rows[i].ranks, p.why);
+		cr_assert_eq(p.by_loss, rows[i].fail_on_loss && strncmp(rows[i].why, "lost", 4) == 0, "row %zu", i);
+	}
+}
+
+Test(phase, knows_who_is_left_lost_and_waiting_for_the_mean)
+{
+	struct job_rank ranks[8];
+	struct job_record r;
+	struct phase p;
+
+	make(&r, ranks, 9); /* DTDT */
+	phase_derive(&p, &r, 8);
+	cr_assert_eq(p.left, 7);
+	cr_assert_eq(p.lost, 8);
+	cr_assert_eq(p.trained, 2);
+}
+
+Test(phase, a_sentence_that_is_too_long_is_cut_and_never_overflows)
+{
+	struct job_rank ranks[64] = {0};
+	struct job_record r = {.ranks = ranks, .n_ranks = 64};
+	struct phase p;
+
+	for (uint32_t k = 0; k < 64; k++) {
+		ranks[k].view.state = CONTROL_RANK_INVITED;
+		memset(ranks[k].view.node_name, 'n', sizeof ranks[k].view.node_name - 1);
+	}
+	phase_derive(&p, &r, 0);
+	cr_assert_eq(p.phase, CONTROL_STARTING);
+	cr_assert_eq(strlen(p.why), sizeof p.why - 1);
+}
