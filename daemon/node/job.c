@@ -398,12 +398,16 @@ static void seal_loss(struct job *j)
 	j->store = j->tell = 1;
 }
 
-/* Does the standing plan serve all who wait, with a root that is there? */
+/* Does the standing plan serve all who wait? Not when its root is lost, nor when any of its ranks is while
+ * the root itself waits still: those below a lost rank would have no mean. */
 static int plan_serves(const struct job *j)
 {
 	const struct job_collect *c = &j->rec.collect;
+	uint64_t root = c->ranks & (~c->ranks + 1);
 
-	return c->plan != 0 && c->ranks != 0 && (j->phase.trained & ~c->ranks) == 0 && (j->phase.left >> __builtin_ctzll(c->ranks) & 1) != 0;
+	if (c->plan == 0 || (j->phase.trained & ~c->ranks) != 0 || (j->phase.left & root) == 0)
+		return 0;
+	return (j->phase.trained & root) == 0 || (j->phase.lost & c->ranks) == 0;
 }
 
 /* Plans grow, and tell who wrote them: (plan - 1) mod 64 is the rank. */

@@ -245,6 +245,18 @@ Test(run, when_all_are_trained_the_lowest_plans_the_mean_and_its_ranks_are_told)
 	cr_assert_null(one_ordered(&o, WORKER_COLLECT));
 }
 
+Test(run, a_rank_of_the_plan_that_is_lost_makes_a_new_plan_until_the_root_is_done)
+{
+	one_ready(&o);
+	one_rank_is(&o, 1, 0x10, 1, 0, 0x10, CONTROL_RANK_LOST, "gone");
+	one_rank_is(&o, 2, 0x10, 1, 2, 0x90, CONTROL_RANK_TRAINED, "");
+	one_progress(&o, CONTROL_RANK_TRAINED);
+	cr_assert_eq(one_ordered(&o, WORKER_COLLECT)->u.collect.plan, 2);
+	one_rank_is(&o, 2, 0x10, 1, 2, 0x90, CONTROL_RANK_LOST, "gone too");
+	cr_assert_eq(one_ordered(&o, WORKER_COLLECT)->u.collect.plan, 66);
+	cr_assert_eq(one_ordered(&o, WORKER_COLLECT)->u.collect.ranks, 2);
+}
+
 Test(run, the_mean_goes_into_the_record_and_done_is_done)
 {
 	struct worker_msg mean = {.type = WORKER_MEAN, .u.mean.of = 3};
