@@ -16,7 +16,7 @@
 #define WINDOW 2U
 #define TICK_MS 500U
 #define LAST_WORDS_MS 1000U /* for the daemon to read why we end */
-#define NO_MEAN_WAIT_MS 5000U /* for a new plan after a lost parent */
+#define NO_MEAN_WAIT_MS 10000U /* for a new plan after a lost parent: a node is dead after 5 s without a session */
 #define SLOW_CALLS 10U     /* load and evaluate may take so many step timeouts */
 
 static void on_daemon_frame(void *data, struct conn *c, const struct frame *f);
