@@ -84,6 +84,8 @@ static void spawn(struct driver *d, uint32_t r)
 	if (d->ranks[r].pid < 0)
 		driver_die("fork: %s", strerror(errno));
 	if (d->ranks[r].pid == 0) {
+		if (d->keep_stderr && (chdir(d->dir) != 0 || freopen("stderr", "a", stderr) == NULL))
+			_exit(127);
 		if (sv[1] == 3)
 			fcntl(3, F_SETFD, 0);
 		else
