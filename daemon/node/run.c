@@ -20,6 +20,7 @@
 #define QUIT_MS 5000U
 #define EXIT_MS 10000U        /* after its last word */
 #define SILENCE_MS 3000U      /* beyond step_timeout */
+#define LOAD_GRACE_MS 2000U   /* beyond ten step_timeouts: a worker that can says first which call hangs */
 #define BIT(r) (UINT64_C(1) << (r))
 
 static struct control_rank *own_view(struct job *j, const struct step *st)
@@ -106,7 +107,7 @@ static void spawn(struct job *j, struct step *st, uint32_t rank)
 	w->rank = rank;
 	w->neighbours = neighbours;
 	w->started_ms = w->heard_ms = st->now_ms;
-	w->end_by_ms = st->now_ms + 10 * j->rec.terms.step_timeout_ms;
+	w->end_by_ms = st->now_ms + 10 * j->rec.terms.step_timeout_ms + LOAD_GRACE_MS;
 	w->end_state = CONTROL_RANK_FAILED;
 	text_put(w->end_why, sizeof w->end_why, "worker was not ready after %" PRIu64 " s (10 x timeouts.step)", j->rec.terms.step_timeout_ms / 100);
 	job_set_own(j, st, CONTROL_RANK_STARTING, "");

@@ -89,8 +89,8 @@ static enum status check_finite(const struct trainer *t, const real *vector, con
 
 	if (i == t->n)
 		return ST_OK;
-	(void)error_set(err, ST_NOT_FINITE, "rank %u: %s of tensor %s is not finite at step %llu (element %zu of x is %g)",
-			t->cfg.rank, what, plugin_tensor_at(t->plugin, i), (unsigned long long)step,
+	(void)error_set(err, ST_NOT_FINITE, "%s of tensor %s is not finite at step %llu (element %zu of x is %g)",
+			what, plugin_tensor_at(t->plugin, i), (unsigned long long)step,
 			i, (double)vector[i]);
 	error_hint(err, "a smaller learning_rate often helps; nothing of this was sent to other ranks");
 	return ST_NOT_FINITE;
@@ -104,7 +104,7 @@ static enum status make_vectors(struct trainer *t, struct error *err)
 	t->m = mem_alloc_big(t->n, sizeof *t->m);
 	t->v = mem_alloc_big(t->n, sizeof *t->v);
 	if (t->batch == NULL || t->x == NULL || t->grad == NULL || t->m == NULL || t->v == NULL) {
-		(void)error_set(err, ST_NOMEM, "rank %u: no memory for 4 vectors of %zu parameters", t->cfg.rank, t->n);
+		(void)error_set(err, ST_NOMEM, "no memory for 4 vectors of %zu parameters", t->n);
 		error_hint(err, "%zu MiB are needed; give this node less to do", 4 * t->n * sizeof(real) >> 20);
 		return ST_NOMEM;
 	}
@@ -174,12 +174,12 @@ static enum status one_step(struct trainer *t, uint64_t step, double *loss, stru
 	rows_batch(&t->rows, step, t->batch, batch);
 	st = plugin_gradient(t->plugin, step, t->x, t->batch, batch, t->grad, loss, err);
 	if (st != ST_OK)
-		return error_wrap(err, st, "rank %u, step %llu", t->cfg.rank, (unsigned long long)step);
+		return error_wrap(err, st, "step %llu", (unsigned long long)step);
 	st = check_finite(t, t->grad, "the gradient", step, err);
 	if (st != ST_OK)
 		return st;
 	if (!isfinite(*loss))
-		return error_set(err, ST_NOT_FINITE, "rank %u: the loss is %g at step %llu", t->cfg.rank, *loss,
+		return error_set(err, ST_NOT_FINITE, "the loss is %g at step %llu", *loss,
 				(unsigned long long)step);
 	optim_step(&t->optim, t->x, t->m, t->v, t->grad, t->n, step);
 	return ST_OK;
@@ -223,7 +223,7 @@ enum status trainer_evaluate(struct trainer *t, uint64_t step, struct error *err
 	enum status st = trainer_evaluate_at(t, step, t->x, metrics, &n, err);
 
 	if (st != ST_OK)
-		return error_wrap(err, st, "rank %u", t->cfg.rank);
+		return st;
 	uv_mutex_lock(&t->lock);
 	memcpy(t->report.metrics, metrics, n * sizeof *metrics);
 	t->report.n_metrics = n;

@@ -387,8 +387,8 @@ static void look_for_hang(struct worker *w)
 	if (watch.call == PLUGIN_AT_REST || now < watch.since_ms + limit)
 		return;
 	plugin_watch_text(text, trainer_plugin(w->trainer), &watch);
-	(void)error_set(&err, ST_TIMEOUT, "%s has not returned for %.3g s (timeouts.step%s)", text,
-			(double)(now - watch.since_ms) / 1000, limit > w->spec.step_timeout_ms ? " times 10" : "");
+	(void)error_set(&err, ST_TIMEOUT, "%s has not returned for %.3g s, allowed: %.3g s (timeouts.step%s)", text,
+			(double)(now - watch.since_ms) / 1000, (double)limit / 1000, limit > w->spec.step_timeout_ms ? " times 10" : "");
 	error_hint(&err, "if it only is slow, raise timeouts.step in the job");
 	worker_fail(w, &err);
 }
