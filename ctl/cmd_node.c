@@ -2,6 +2,8 @@
 #include "ctl/render_json.h"
 #include "ctl/render_text.h"
 #include "ctl/shell.h"
+#include "libcore/settings/daemon_config.h"
+#include "libcore/settings/job_spec.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -85,6 +87,16 @@ int cmd_version(struct shell *sh)
 	return printed;
 }
 
+/* Sample files, as the tables of the settings have them. */
+static int print_sample(struct shell *sh, enum status (*sample)(struct buf *out))
+{
+	struct page p;
+
+	page_init(&p, shell_view(sh));
+	p.st = sample(&p.text);
+	return shell_print(sh, &p);
+}
+
 int cmd_help(struct shell *sh)
 {
 	const char *topic = sh->args->operand;
@@ -95,6 +107,10 @@ int cmd_help(struct shell *sh)
 		return shell_write(sh, help_text(), strlen(help_text()));
 	if (strcmp(topic, "exit") == 0)
 		return shell_write(sh, exits_help, strlen(exits_help));
+	if (strcmp(topic, "spec") == 0)
+		return print_sample(sh, job_spec_sample);
+	if (strcmp(topic, "config") == 0)
+		return print_sample(sh, daemon_config_sample);
 	if (verb_find(&verb, topic))
 		return shell_write(sh, help_of(verb), strlen(help_of(verb)));
 	(void)error_set(&err, ST_INVALID, "help: unknown verb '%.60s'", topic);

@@ -12,6 +12,7 @@ static const char general[] =
 	"               logs JOB [-f]  what the job's processes said   stop JOB\n"
 	"               export JOB -o FILE.safetensors                 topology JOB [--dot]\n"
 	"  other        version        help [VERB]                     help exit  the exit statuses\n"
+	"               help spec      every key of a job spec         help config  every key of dadamd.yaml\n"
 	"\n"
 	"JOB is an id, the start of one, or a name.\n"
 	"\n"

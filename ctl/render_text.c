@@ -215,7 +215,7 @@ static void put_facts(struct page *p, const struct control_job *j)
 	page_clean(p, j->algorithm);
 	page_put(p, " over ");
 	page_clean(p, j->topology);
-	page_put(p, ", %u ranks (%u to %u)  spec ", j->n_ranks, j->workers_min, j->workers_max);
+	page_put(p, ", %u rank%s (%u to %u)  spec ", j->n_ranks, j->n_ranks == 1 ? "" : "s", j->workers_min, j->workers_max);
 	page_clean(p, j->digest);
 	page_put(p, "\n");
 	put_when(p, "submitted", j->created_ms);
@@ -350,7 +350,7 @@ void render_show(struct page *p, const struct control_job *job)
 		put_ranks(p, job);
 	}
 	if (job->mean_of > 0) {
-		page_put(p, "\nmean model of %u ranks: test ", job->mean_of);
+		page_put(p, "\nmean model of %u rank%s: test ", job->mean_of, job->mean_of == 1 ? "" : "s");
 		render_metrics(p, job->mean_metrics, job->n_mean_metrics);
 		page_put(p, "\n");
 	}

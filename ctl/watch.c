@@ -249,7 +249,7 @@ static void put_tests(struct page *p, const struct control_job *job)
 	show_count(text, step);
 	page_put(p, "  test ");
 	render_metrics(p, mean, n);
-	page_put(p, " (mean over %u ranks, step %s)", of, text);
+	page_put(p, " (mean over %u rank%s, step %s)", of, of == 1 ? "" : "s", text);
 }
 
 static void put_loss(struct page *p, const struct control_job *job)
