@@ -25,7 +25,7 @@
 #define BATCH 4U
 #define STEPS 14U
 #define PERIOD 3U
-#define DEADLINE_MS 10000
+#define DEADLINE_MS 40000
 
 static const char *spec_of(const char *plugin, const char *options, const char *more)
 {
@@ -324,8 +324,8 @@ static const struct fault faults[] = {
 	{"refusing", ", where: evaluate", "", "plugin refusing: evaluate: this plugin refuses on purpose", 0, ST_PLUGIN},
 	{"quadratic", ", colour: red", "", "plugin quadratic: create: unknown option colour", 0, ST_PLUGIN},
 	{"nan", ", at: 5", "", "gradient of tensor rest is not finite at step 5", 0, ST_NOT_FINITE},
-	{"hanging", ", at: 4", "timeouts: {step: 300ms}\n", "plugin hanging: gradient of step 4 has not returned for", 0, ST_TIMEOUT},
-	{"hanging", ", where: load", "timeouts: {step: 100ms}\n", "plugin hanging: load has not returned for", 0, ST_TIMEOUT},
+	{"hanging", ", at: 4", "timeouts: {step: 1s}\n", "plugin hanging: gradient of step 4 has not returned for", 0, ST_TIMEOUT},
+	{"hanging", ", where: load", "timeouts: {step: 200ms}\n", "plugin hanging: load has not returned for", 0, ST_TIMEOUT},
 	{"crashing", ", at: 3", "", "plugin crashing: gradient of step 3: crashed with signal 11", SIGSEGV, ST_OK},
 	{"crashing", ", where: load", "", "plugin crashing: load: crashed with signal 11", SIGSEGV, ST_OK},
 };
@@ -482,10 +482,10 @@ static int is_running(const struct driver *d, void *data)
 	return d->ranks[0].last.state == CONTROL_RANK_RUNNING && d->ranks[1].last.state == CONTROL_RANK_RUNNING;
 }
 
-/* The worker is gone within a second and a half, with this exit status. */
+/* The worker is gone within five seconds (a busy machine; it takes some milliseconds), with this exit status. */
 static void check_exit(struct driver *d, uint32_t r, int right, const char *what)
 {
-	uint64_t end = driver_now_ms() + 1500;
+	uint64_t end = driver_now_ms() + 5000;
 	int status;
 	pid_t got;
 

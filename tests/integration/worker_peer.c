@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define PARAMS 5000U /* 5 segments of 1024, the last of 904 */
-#define DEADLINE_MS 10000
+#define DEADLINE_MS 40000
 
 static const char spec[] = "name: t\nmodel: {plugin: quadratic, options: {params: 5000}}\ndata: {format: none}\n"
 			   "algorithm: {period: 2}\nsteps: 8\nwire: {segment: 1024}\n";
