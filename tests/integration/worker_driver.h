@@ -107,6 +107,10 @@ void driver_fini(struct driver *d);
 float *driver_model(const struct driver *d, uint32_t rank, const char *take, size_t *n);
 
 uint64_t driver_now_ms(void);
+
+/* TAP: one sub-test that holds, with its sentence; the plan, at the end. */
+void driver_ok(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void driver_plan(void);
 _Noreturn void driver_die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -43,7 +43,7 @@ def main():
             for i, m in enumerate(mean[name]):
                 right = sum(local[r][name][i] for r in range(3)) / 3
                 assert abs(m - right) < 1e-6, (name, i, m, right)
-    print("model files of 3 ranks read back; the mean is the mean")
+    print("ok 1 - model files of three ranks are read back, and the mean is the mean\n1..1")
 
 
 main()

@@ -229,7 +229,7 @@ static void bits(uint32_t n, const char *more)
 	check_mean(&d, &f);
 	free_reference(&f);
 	driver_fini(&d);
-	printf("%u ranks: %u steps, %u rounds, same bits as in one process%s%s\n", n, STEPS, STEPS / PERIOD,
+	driver_ok("%u ranks: %u steps, %u rounds, same bits as in one process%s%s", n, STEPS, STEPS / PERIOD,
 			more[0] != 0 ? ", " : "", more);
 }
 
@@ -289,7 +289,7 @@ static void kills(uint32_t n)
 		frame += step;
 	if (frame < 30)
 		driver_die("only %llu frames were seen", (unsigned long long)frame);
-	printf("%u ranks: one killed at each of %llu frames (every %u), the others went on, %.2f s a job\n", n,
+	driver_ok("%u ranks: one killed at each of %llu frames (every %u), the others went on, %.2f s a job", n,
 			(unsigned long long)frame - 1, step,
 			(double)(driver_now_ms() - begin) / 1000 / (double)(frame / step));
 }
@@ -304,7 +304,7 @@ static void cuts(uint32_t n)
 		frame += step;
 	if (mended < 10)
 		driver_die("only %u links were made anew", mended);
-	printf("%u ranks: the link cut at each of %llu frames (every %u), %u made anew, all ranks took all steps\n", n,
+	driver_ok("%u ranks: the link cut at each of %llu frames (every %u), %u made anew, all ranks took all steps", n,
 			(unsigned long long)frame - 1, step, mended);
 }
 
@@ -377,9 +377,8 @@ static void try_faults(void)
 			driver_die("%s%s: the worker hangs", faults[i].plugin, faults[i].options);
 		check_fault(&d, &faults[i]);
 		driver_fini(&d);
+		driver_ok("plugin %s%s: the worker ends: %s", faults[i].plugin, faults[i].options, faults[i].says);
 	}
-	printf("%zu plugins that refuse, crash, hang or compute nonsense: each ended its worker with the reason\n",
-			sizeof faults / sizeof faults[0]);
 }
 
 /* ---- a stop, and a silent neighbour ---- */
@@ -410,7 +409,7 @@ static void stop(void)
 		if (!d.ranks[r].done || d.ranks[r].last.view.step != at || at >= 100000 || at % 3 != 0)
 			driver_die("rank %u: stopped at step %llu, rank 0 at %llu", r, (unsigned long long)d.ranks[r].last.view.step,
 					(unsigned long long)at);
-	printf("a stop told to one of three ranks ended all after the same round, at step %llu\n", (unsigned long long)at);
+	driver_ok("a stop told to one of three ranks ended all after the same round, at step %llu", (unsigned long long)at);
 	driver_fini(&d);
 }
 
@@ -440,7 +439,7 @@ static void silent(void)
 	check_done(&d, 0);
 	check_done(&d, 1);
 	driver_fini(&d);
-	printf("a rank that fell silent was left behind after timeouts.link, job over in %.1f s\n",
+	driver_ok("a rank that fell silent was left behind after timeouts.link, job over in %.1f s",
 			(double)(driver_now_ms() - begin) / 1000);
 }
 
@@ -470,7 +469,7 @@ static void ctr(unsigned steps, double right)
 	got = d.ranks[0].mean.metrics[0].value;
 	if (!d.ranks[0].has_mean || !(fabs(got - right) <= 1e-5))
 		driver_die("%u steps: test loss of the mean model is %.6f, right is %.5f", steps, got, right);
-	printf("DeepFM, 8 ranks, %u steps: test loss of the mean model %.6f, the reference says %.5f\n", steps, got, right);
+	driver_ok("DeepFM, 8 ranks, %u steps: test loss of the mean model %.6f, the reference says %.5f", steps, got, right);
 	driver_fini(&d);
 }
 
@@ -518,7 +517,7 @@ static void orphans(const char *plugin)
 	shutdown(d.ranks[1].fd, SHUT_RDWR);
 	check_exit(&d, 1, 1, "the daemon is gone");
 	driver_fini(&d);
-	printf("plugin %s: a worker told to quit exits 0, one whose daemon is gone exits 1, both at once\n", plugin);
+	driver_ok("plugin %s: a worker told to quit exits 0, one whose daemon is gone exits 1, both at once", plugin);
 }
 
 int main(int argc, char **argv)
@@ -553,5 +552,6 @@ int main(int argc, char **argv)
 	} else {
 		driver_die("unknown: %s", what);
 	}
+	driver_plan();
 	return 0;
 }

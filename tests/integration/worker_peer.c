@@ -220,29 +220,30 @@ static void early_sums(struct buf *out)
 }
 
 static const struct breach {
+	const char *name;
 	void (*say)(struct buf *out);
 	const char *why; /* part of the reason in LINK_STATE; NULL: the link may stay until the peer ends */
 } breaches[] = {
-	{garbage, "a frame starts with 44 41 44 4d"},
-	{other_rank, "says that it is rank 5"},
-	{other_model, "has a model of 5001 parameters, here it has 5000"},
-	{other_segments, "has segments of 2048 parameters, here they have 1024"},
-	{no_up, "ROUND_BEGIN before LINK_UP"},
-	{model_first, "a segment before LINK_UP"},
-	{two_ups, "a second LINK_UP"},
-	{no_such_segment, "segment 5 of 5"},
-	{wrong_length, "segment 4 has 1024 parameters, 904 are right"},
-	{other_compressor, "segment 0 with compressor 9, this job uses 0"},
-	{no_zstd, "zstd frame"},
-	{no_begin, ""},
-	{out_of_order, ""},
-	{other_round, ""},
-	{round_goes_back, ""},
-	{session_frame, "frame type 1 is no message of a link"},
-	{bad_checksum, "checksum"},
-	{huge_head, "limit 65536"},
-	{half_a_frame, NULL},
-	{early_sums, NULL},
+	{"garbage", garbage, "a frame starts with 44 41 44 4d"},
+	{"other rank", other_rank, "says that it is rank 5"},
+	{"other model", other_model, "has a model of 5001 parameters, here it has 5000"},
+	{"other segments", other_segments, "has segments of 2048 parameters, here they have 1024"},
+	{"no up", no_up, "ROUND_BEGIN before LINK_UP"},
+	{"model first", model_first, "a segment before LINK_UP"},
+	{"two ups", two_ups, "a second LINK_UP"},
+	{"no such segment", no_such_segment, "segment 5 of 5"},
+	{"wrong length", wrong_length, "segment 4 has 1024 parameters, 904 are right"},
+	{"other compressor", other_compressor, "segment 0 with compressor 9, this job uses 0"},
+	{"no zstd", no_zstd, "zstd frame"},
+	{"no begin", no_begin, ""},
+	{"out of order", out_of_order, ""},
+	{"other round", other_round, ""},
+	{"round goes back", round_goes_back, ""},
+	{"session frame", session_frame, "frame type 1 is no message of a link"},
+	{"bad checksum", bad_checksum, "checksum"},
+	{"huge head", huge_head, "limit 65536"},
+	{"half a frame", half_a_frame, NULL},
+	{"early sums", early_sums, NULL},
 };
 
 /* ---- one worker and its bad neighbour ---- */
@@ -311,8 +312,10 @@ int main(void)
 	size_t n = sizeof breaches / sizeof breaches[0];
 
 	signal(SIGPIPE, SIG_IGN);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		try_breach(&breaches[i]);
-	printf("%zu breaches of the rules on a link: each ended the link, none the worker\n", n);
+		driver_ok("a neighbour that is \"%s\": the link ends, the worker goes on", breaches[i].name);
+	}
+	driver_plan();
 	return 0;
 }
