@@ -47,6 +47,7 @@ struct address *address_add(struct addresses *as, const char *text, enum address
 			a->owner = *owner;
 	} else if (owner != NULL && !id_equal(&a->owner, owner)) {
 		memset(&a->owner, 0, sizeof a->owner); /* two claim it: whoever answers there has it */
+		a->due_ms = 0;
 	}
 	a->sources |= (uint8_t)source;
 	return a;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define DIALS_AT_ONCE 32U
+#define PARK_MS 1000U /* addresses of members that have a session */
 
 const struct member *members_find(const struct members *ms, const struct id *id)
 {
@@ -277,11 +278,6 @@ void member_on_note(struct members *ms, struct step *st, const struct note *note
 			hear_where(ms, st, &note->msg->u.members.items[i], ADDRESS_TOLD);
 }
 
-static int wants_dial(const struct members *ms, const struct address *a)
-{
-	return !a->self && !a->dialling && members_conn(ms, &a->owner) == 0;
-}
-
 static uint32_t dialling(const struct members *ms)
 {
 	uint32_t n = 0;
@@ -298,8 +294,12 @@ static void dial_due(struct members *ms, struct step *st)
 	for (uint32_t i = 0; i < ms->addresses.n && n < DIALS_AT_ONCE; i++) {
 		struct address *a = &ms->addresses.list[i];
 
-		if (!wants_dial(ms, a) || st->now_ms < a->due_ms)
+		if (a->self || a->dialling || st->now_ms < a->due_ms)
 			continue;
+		if (members_conn(ms, &a->owner) != 0) { /* its end is told by on_down; this looks again anyway */
+			a->due_ms = (st->now_ms / PARK_MS + 1) * PARK_MS;
+			continue;
+		}
 		a->dialling = 1;
 		n++;
 		text_put(step_note(st, NOTE_DIAL, NULL)->address, 64, "%s", a->text);
@@ -333,7 +333,7 @@ uint64_t member_wake_ms(const struct members *ms, const struct node_config *cfg)
 	for (uint32_t i = 0; i < ms->addresses.n && !full; i++) {
 		const struct address *a = &ms->addresses.list[i];
 
-		if (wants_dial(ms, a) && a->due_ms < wake)
+		if (!a->self && !a->dialling && a->due_ms < wake)
 			wake = a->due_ms;
 	}
 	return wake;

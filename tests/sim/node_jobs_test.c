@@ -26,6 +26,19 @@ Test(node_jobs, a_job_runs_from_submit_to_done)
 	}
 }
 
+Test(node_jobs, a_job_of_sixty_four_ranks_runs_to_done)
+{
+	struct sim_nodes *s = sim_story_begin(64, 3);
+	struct id job;
+
+	sim_node_run(s, 10000);
+	job = sim_node_submit(s, 9, &(struct sim_job){.name = "ctr", .min = 64, .max = 64, .topology = "torus"});
+	REACHES(s, job, CONTROL_RUNNING, 5000);
+	cr_assert_eq(sim_node_links(s), 128);
+	REACHES(s, job, CONTROL_DONE, 10000);
+	sim_story_end(s);
+}
+
 Test(node_jobs, more_nodes_than_workers_max_leaves_the_last_names_out)
 {
 	struct sim_nodes *s = sim_story_begin(6, 4);

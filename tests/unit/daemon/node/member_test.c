@@ -126,6 +126,18 @@ Test(member, nobody_dials_himself_whatever_is_told)
 	}
 }
 
+Test(member, an_address_that_two_claim_is_dialled_to_see_who_answers)
+{
+	struct peer_msg a = told(0x30, "10.0.0.144:17326");
+
+	one_peer(&o, 1, 0x90); /* says that it listens there */
+	one_peer(&o, 2, 0x10);
+	one_msg(&o, 2, &a);
+	if (one_action(&o, NODE_DO_DIAL, 0) == NULL)
+		one_tick(&o, o.now + 200);
+	cr_assert_str_eq(one_action(&o, NODE_DO_DIAL, 0)->address, "10.0.0.144:17326");
+}
+
 Test(member, a_new_session_is_told_of_the_others_and_the_others_of_it)
 {
 	const struct peer_msg *m;

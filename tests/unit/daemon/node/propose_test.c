@@ -231,6 +231,64 @@ Test(propose, a_start_that_is_complete_is_not_taken_over)
 	cr_assert_eq(one_rank(&o, 1).state, CONTROL_RANK_READY);
 }
 
+Test(propose, a_start_that_is_not_complete_is_taken_over_and_its_worker_killed)
+{
+	static const uint8_t ranks[] = {0x10, 0x50, 0x90};
+	int killed = 0, asked = 0;
+
+	one_take_part(&o, 1, 0x10, 1, ranks, 3);
+	one_ready(&o);
+	one_lost(&o, 1, "reset"); /* rank 2 is INVITED still */
+	while (o.now < 15500) {
+		o.now += 500;
+		one_worker(&o, &(struct worker_msg){.type = WORKER_LOG});
+		killed |= one_action(&o, NODE_DO_WORKER_KILL, 0) != NULL;
+		one_msg(&o, 2, &(struct peer_msg){.type = PEER_PING});
+		asked |= one_sent(&o, 2, PEER_JOB_OFFER) != NULL;
+		killed |= one_action(&o, NODE_DO_WORKER_KILL, 0) != NULL;
+	}
+	cr_assert(killed);
+	one_tick(&o, o.now + 2000);
+	cr_assert(asked || one_sent(&o, 2, PEER_JOB_OFFER) != NULL);
+	cr_assert_eq(one_phase(&o, NULL), CONTROL_WAITING);
+}
+
+Test(propose, records_are_told_at_session_up_every_second_to_one_and_at_a_death_to_all)
+{
+	submit(4);
+	one_peer(&o, 3, 0x20);
+	cr_assert_not_null(one_sent(&o, 3, PEER_JOB_RECORD));
+	for (int i = 0; i < 4; i++) {
+		size_t told = 0;
+
+		for (uint64_t conn = 1; conn <= 3; conn++)
+			one_msg(&o, conn, &(struct peer_msg){.type = PEER_PING});
+		o.now += 1000;
+		one_tick(&o, o.now);
+		for (uint64_t conn = 1; conn <= 3; conn++)
+			told += one_sent(&o, conn, PEER_JOB_RECORD) != NULL;
+		cr_assert_geq(told, 1);
+	}
+	one_msg(&o, 3, &(struct peer_msg){.type = PEER_BYE, .u.bye.status = ST_STOPPED});
+	cr_assert_not_null(one_sent(&o, 1, PEER_JOB_RECORD));
+	cr_assert_not_null(one_sent(&o, 2, PEER_JOB_RECORD));
+}
+
+Test(propose, nodes_that_only_a_record_names_are_members_and_dead_after_a_while)
+{
+	static const uint8_t ranks[] = {0x77, 0x78};
+	struct peer_msg roster = one_roster(0x79, 1, ranks, 2);
+	struct control_status st = {0};
+
+	one_msg(&o, 1, &roster);
+	node_view_status(o.node, &st);
+	cr_assert_eq(st.suspect, 3);
+	cr_assert_eq(one_phase(&o, NULL), CONTROL_STARTING);
+	one_tick(&o, 15000);
+	cr_assert_eq(one_phase(&o, why), CONTROL_FAILED);
+	cr_assert_not_null(strstr(why, "all 2 ranks were lost; rank 0 (peer-77): its node cannot be reached"), "%s", why);
+}
+
 Test(propose, a_waiting_job_from_the_disk_is_proposed_again_and_an_old_rank_is_lost)
 {
 	static const uint8_t ranks[] = {0x10, 0x50};
