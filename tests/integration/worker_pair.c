@@ -352,7 +352,7 @@ static void check_fault(const struct driver *d, const struct fault *f)
 
 	if (f->sig != 0) {
 		read_stderr(d, said);
-		if (strstr(said, "Sanitizer") != NULL) /* then the signal and the last words are theirs */
+		if (strstr(said, "Sanitizer") != NULL || strstr(said, "runtime error:") != NULL) /* then the signal and the last words are theirs */
 			return;
 		if (r->failed || !WIFSIGNALED(r->status) || WTERMSIG(r->status) != f->sig || strstr(said, f->says) == NULL)
 			driver_die("%s%s: status %#x, stderr: %s", f->plugin, f->options, r->status, said);
