@@ -164,6 +164,7 @@ void job_on_loaded(struct jobs *js, struct step *st, struct job_record *r)
 		return;
 	}
 	j->store = 0;
+	j->hold_ms = st->now_ms + st->cfg->dead_ms;
 	meet(j, st);
 }
 

@@ -66,6 +66,7 @@ struct job {
 	struct job_ballot accepted;
 	struct job_worker worker;
 	uint64_t steps_total;     /* as the worker counted it; 0: not known here */
+	uint64_t hold_ms;         /* from the disk: not proposed again before, others may know how it went on */
 	uint64_t over_ms;         /* when it was seen to be over; 0: it is not */
 	uint64_t gossip_ms;       /* when to tell the next member */
 	uint32_t gossip_turn;

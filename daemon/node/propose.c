@@ -267,7 +267,7 @@ static int takes_over(const struct job *j, const struct step *st)
 	uint64_t early = 0;
 
 	if (id_equal(by, &st->cfg->id))
-		return j->rec.n_ranks == 0; /* it was this node, before a restart */
+		return j->rec.n_ranks == 0 && st->now_ms >= j->hold_ms; /* it was this node, before a restart */
 	if (!members_is_gone(st->members, by) || members_has_lower(st->members, &st->cfg->id))
 		return 0;
 	for (uint32_t i = 0; i < j->rec.n_ranks; i++)

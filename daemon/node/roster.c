@@ -382,10 +382,8 @@ void roster_on_link_state(struct roster *ro, struct step *st, const struct id *j
 	if (ls->up) {
 		l->state = LINK_IS_UP;
 		l->tries = 0;
-		step_job_log(st, job, NODE_LOG_INFO, "link to rank %u is up", ls->rank);
-		return;
+		return; /* the worker's own log says so */
 	}
-	step_job_log(st, job, NODE_LOG_WARN, "link to rank %u is down: %s", ls->rank, ls->why);
 	back_to_idle(st, l, l->state != LINK_IS_UP);
 }
 

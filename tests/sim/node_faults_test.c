@@ -156,6 +156,29 @@ Test(node_faults, a_restarted_node_says_that_its_rank_is_lost)
 	sim_story_end(s);
 }
 
+Test(node_faults, a_job_that_others_finished_is_not_begun_again_by_its_first_proposer)
+{
+	for (uint64_t seed = 1; seed <= 8; seed++) {
+		struct sim_nodes *s = sim_story_begin(4, seed);
+		struct id job;
+
+		sim_node_kill_at_send(s, 3, 8); /* it has told the record and not yet the roster */
+		job = sim_node_submit(s, 3, &(struct sim_job){.name = "ctr", .min = 1, .max = 4});
+		sim_node_run(s, sim_node_now(s) + 500);
+		cr_assert(!sim_node_is_up(s, 3));
+		REACHES(s, job, CONTROL_DONE, 25000);
+		sim_node_start(s, 3);
+		sim_node_run(s, sim_node_now(s) + 300);
+		for (int i = 0; i < 20; i++) {
+			cr_assert_eq(sim_story_workers(s, 4), 0, "seed %lu:\n%s", (unsigned long)seed, sim_node_trace(s));
+			sim_node_run(s, sim_node_now(s) + 1000);
+		}
+		REACHES(s, job, CONTROL_DONE, 0);
+		sim_story_must_agree(s, job);
+		sim_story_end(s);
+	}
+}
+
 Test(node_faults, a_daemon_that_leaves_loses_its_rank_at_once)
 {
 	struct sim_nodes *s = sim_story_begin(4, 6);
