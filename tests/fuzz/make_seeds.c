@@ -4,6 +4,7 @@
  *   BUILD/tests/fuzz/fuzz_make_seeds tests/fuzz/corpus */
 #include "libcore/base/mem.h"
 #include "libcore/compress/compress.h"
+#include "libcore/compress/delta.h"
 #include "libcore/compress/lossless.h"
 #include "tests/lib/codec_check.h"
 #include "tests/lib/proto_samples.h"
@@ -154,6 +155,28 @@ static void write_lossless(void)
 	lossless_destroy(l);
 }
 
+/* As fuzz_delta.c reads it. */
+static void write_delta(void)
+{
+	float last[500] = {0}, x[500];
+	uint8_t seed[8000] = "\xf4\x01\0";
+	struct delta *d;
+	size_t n;
+
+	if (delta_create(&d, 500, NULL) != ST_OK)
+		exit(1);
+	for (int i = 0; i < 500; i++)
+		x[i] = (float)(i % 7 == 0 ? 0 : i * 37 % 101 - 50) / 64.0F;
+	n = delta_encode(d, seed + 3, sizeof seed - 3, last, x, 500);
+	write_seed("delta", "whole", seed, 3 + n);
+	memcpy(seed + 3, last, sizeof last);
+	for (int i = 0; i < 500; i += 3)
+		x[i] += 1e-3F;
+	memcpy(seed + 3 + sizeof last, x, sizeof x);
+	write_seed("delta", "two_vectors", seed, 3 + sizeof last + sizeof x);
+	delta_destroy(d);
+}
+
 /* As fuzz_compress.c reads it. */
 static void write_compress(void)
 {
@@ -222,6 +245,8 @@ static const struct {
 		{"record", "empty", BYTES("")},
 		{"record", "wrong_type", BYTES("DADM\1\7\1\0\2\0\0\0\1\0\0\0\0\0\0\0z\1x")},
 		{"record", "ranks_out_of_order", BYTES("DADM\1\6\1\0\xa\0\0\0\1\0\0\0\0\0\0\0\x22\6\x12\4\x08\1\x20\1z\1x")},
+		{"delta", "no_frame", BYTES("\1\0\xff" "abcd")},
+		{"delta", "more_than_agreed", BYTES("\xff\xff\0\x28\xb5\x2f\xfd\x20\0\1\0\0")},
 		{"lossless", "no_frame", BYTES("\4\0\1abcd")},
 		{"lossless", "claims_2_64", BYTES("\4\0\0\x28\xb5\x2f\xfd\xe0\xff\xff\xff\xff\xff\xff\xff\xff\1\0\0")},
 		{"lossless", "skippable", BYTES("\0\0\0\x50\x2a\x4d\x18\4\0\0\0abcd")},
@@ -243,6 +268,7 @@ int main(int argc, char **argv)
 	write_controls();
 	write_records();
 	write_lossless();
+	write_delta();
 	write_compress();
 	for (size_t k = 0; k < sizeof nasty / sizeof nasty[0]; k++)
 		write_seed(nasty[k].target, nasty[k].name, nasty[k].bytes, nasty[k].len);
