@@ -107,3 +107,68 @@ void mix_weighted(real *out, const real *const *vectors, const real *weights, si
 		break;
 	}
 }
+
+KERNEL static void difference_first(real *acc, const real *other, const real *self, real w, size_t n)
+{
+	KERNEL_LOOP
+	for (size_t i = 0; i < n; i++)
+		acc[i] = w * (other[i] - self[i]);
+}
+
+KERNEL static void difference_next(real *acc, const real *other, const real *self, real w, size_t n)
+{
+	KERNEL_LOOP
+	for (size_t i = 0; i < n; i++)
+		acc[i] = acc[i] + w * (other[i] - self[i]);
+}
+
+void mix_differences(real *x, real gamma, const real *self, const real *const *others,
+		     const real *weights, size_t n_others, size_t n)
+{
+	real acc[BLOCK];
+
+	if (n_others == 0)
+		return;
+	for (size_t at = 0; at < n; at += BLOCK) {
+		size_t len = n - at < BLOCK ? n - at : BLOCK;
+
+		difference_first(acc, others[0] + at, self + at, weights[0], len);
+		for (size_t j = 1; j < n_others; j++)
+			difference_next(acc, others[j] + at, self + at, weights[j], len);
+		add_one(x + at, acc, gamma, len);
+	}
+}
+
+KERNEL void mix_add(real *x, const real *q, size_t n)
+{
+	KERNEL_LOOP
+	for (size_t i = 0; i < n; i++)
+		x[i] = x[i] + q[i];
+}
+
+/* Eight lanes each, so that the sums do not wait for one another; the rest one by one. */
+KERNEL double mix_residual(real *out, double *norm, const real *x, const real *base, size_t n)
+{
+	double r[8] = {0}, s[8] = {0}, sum = 0;
+	size_t whole = n - n % 8;
+
+	for (size_t i = 0; i < whole; i += 8)
+		for (size_t k = 0; k < 8; k++) {
+			real d = x[i + k] - base[i + k];
+
+			out[i + k] = d;
+			r[k] += (double)d * (double)d;
+			s[k] += (double)x[i + k] * (double)x[i + k];
+		}
+	for (size_t i = whole; i < n; i++) {
+		out[i] = x[i] - base[i];
+		r[0] += (double)out[i] * (double)out[i];
+		s[0] += (double)x[i] * (double)x[i];
+	}
+	*norm = 0;
+	for (size_t k = 0; k < 8; k++) {
+		sum += r[k];
+		*norm += s[k];
+	}
+	return sum;
+}

@@ -19,4 +19,16 @@
 void mix_weighted(real *out, const real *const *vectors, const real *weights, size_t n_vectors,
 		  size_t n);
 
+/* x += gamma * (w0 (o0 - self) + w1 (o1 - self) + ...): the gossip term over replicas. j ascending, own
+ * rank left out; the sum begins with its first term, every operation is rounded on its own. n numbers
+ * each; none of `others` and `self` overlaps x. n_others 0 changes nothing. Cannot fail. */
+void mix_differences(real *x, real gamma, const real *self, const real *const *others,
+		     const real *weights, size_t n_others, size_t n);
+
+/* x += q, n numbers. */
+void mix_add(real *x, const real *q, size_t n);
+
+/* out = x - base; returns |x - base|^2 and, in *norm, |x|^2, in double. */
+double mix_residual(real *out, double *norm, const real *x, const real *base, size_t n);
+
 #endif

@@ -3,25 +3,77 @@
 
 #include <string.h>
 
-struct algo algo_row(enum algo_kind kind)
+struct row {
+	const char *name;
+	bool adam;
+	struct algo algo;
+};
+
+static const struct row rows[ALGO_KINDS] = {
+	[ALGO_D_ADAM] = {"d-adam", true, {.exchange = ALGO_PARAMETERS}},
+	[ALGO_CD_ADAM] = {"cd-adam", true, {.exchange = ALGO_DIFFERENCES_LAGGED}},
+	[ALGO_CHOCO_SGD] = {"choco-sgd", false, {.exchange = ALGO_DIFFERENCES_FRESH}},
+	[ALGO_D_PSGD] = {"d-psgd", false, {.exchange = ALGO_PARAMETERS}},
+	[ALGO_LOCAL_ADAM] = {"local-adam", true, {.exchange = ALGO_PARAMETERS, .complete = true}},
+	[ALGO_LOCAL_SGD] = {"local-sgd", false, {.exchange = ALGO_PARAMETERS, .complete = true}},
+	[ALGO_CENTRAL_ADAM] = {"central-adam", true,
+			{.exchange = ALGO_GRADIENTS, .step_last = true, .every_step = true, .complete = true}},
+	[ALGO_CENTRAL_SGD] = {"central-sgd", false,
+			{.exchange = ALGO_GRADIENTS, .step_last = true, .every_step = true, .complete = true}},
+};
+
+const char *algo_name(enum algo_kind kind)
 {
-	switch (kind) {
-	case ALGO_D_ADAM: /* Gao & Huang, arXiv 2008.10422, algorithm 1 */
-		return (struct algo){"d-adam", OPTIM_ADAM, ALGO_PARAMETERS};
-	}
-	return (struct algo){"", OPTIM_ADAM, ALGO_PARAMETERS};
+	return rows[kind].name;
 }
 
 enum status algo_parse(enum algo_kind *out, const char *name, struct error *err)
 {
-	static const enum algo_kind kinds[] = {ALGO_D_ADAM};
-
-	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-		if (strcmp(algo_row(kinds[i]).name, name) == 0) {
-			*out = kinds[i];
+	for (unsigned i = 0; i < ALGO_KINDS; i++)
+		if (strcmp(rows[i].name, name) == 0) {
+			*out = (enum algo_kind)i;
 			return ST_OK;
 		}
 	(void)error_set(err, ST_INVALID, "algorithm \"%s\" is not known", name);
-	error_hint(err, "known: d-adam");
+	error_hint(err, "known: d-adam, cd-adam, choco-sgd, d-psgd, local-adam, local-sgd, central-adam, central-sgd");
 	return ST_INVALID;
+}
+
+enum status algo_row(struct algo *out, enum algo_kind kind, const struct algo_choice *choice, struct error *err)
+{
+	const struct row *row = &rows[kind];
+
+	if (choice->order != ALGO_ORDER_DEFAULT && kind != ALGO_CD_ADAM)
+		return error_set(err, ST_INVALID, "%s has one order only; `order` is for cd-adam: take it out", row->name);
+	if (choice->mix != ALGO_MIX_DEFAULT && kind != ALGO_D_PSGD)
+		return error_set(err, ST_INVALID, "%s mixes at one place only; `mix` is for d-psgd: take it out", row->name);
+	if (choice->momentum != 0 && row->adam)
+		return error_set(err, ST_INVALID, "%s has no momentum but beta1; `momentum` is for SGD: take it out",
+				row->name);
+	*out = row->algo;
+	out->optim = row->adam ? OPTIM_ADAM : choice->momentum != 0 ? OPTIM_MOMENTUM : OPTIM_SGD;
+	if (choice->order == ALGO_ORDER_FRESH)
+		out->exchange = ALGO_DIFFERENCES_FRESH;
+	if (choice->mix == ALGO_MIX_BEFORE)
+		out->step_last = true;
+	return ST_OK;
+}
+
+bool algo_has_replicas(const struct algo *a)
+{
+	return a->exchange == ALGO_DIFFERENCES_LAGGED || a->exchange == ALGO_DIFFERENCES_FRESH;
+}
+
+enum gossip_order algo_order(const struct algo *a)
+{
+	switch (a->exchange) {
+	case ALGO_PARAMETERS:
+	case ALGO_GRADIENTS:
+		return GOSSIP_DENSE;
+	case ALGO_DIFFERENCES_LAGGED:
+		return GOSSIP_LAGGED;
+	case ALGO_DIFFERENCES_FRESH:
+		return GOSSIP_FRESH;
+	}
+	return GOSSIP_DENSE;
 }

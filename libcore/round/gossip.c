@@ -248,6 +248,9 @@ static void handle(struct gossip *g, const struct gossip_event *ev, struct gossi
 	case GOSSIP_EV_STOP:
 		on_stop(g);
 		break;
+	case GOSSIP_EV_HALVE:
+		g->halvings += g->halvings < GOSSIP_MAX_HALVINGS;
+		break;
 	}
 }
 

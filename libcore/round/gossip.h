@@ -15,6 +15,18 @@
  * link gets a slot that is not in gossip_slots_busy(). READ off holds from the very next frame on; a
  * frame that the shell has read already waits, or it would overwrite a place.
  *
+ * Orders (algo.h says which algorithm has which):
+ *   DENSE   x itself is sent; a segment is mixed when everybody's is here
+ *   FRESH   the same stream, but what is sent is a difference to a replica (exchange.h); the shell
+ *           applies each segment to the replica when it comes, and mixes replicas
+ *   LAGGED  a round needs everybody's ROUND_BEGIN only: it mixes what the replicas were after the last
+ *           round, sends all differences at once, and the local steps go on while they travel. What
+ *           a faster neighbour sends of a round that is not mixed here is not read before that mix,
+ *           so it never reaches a replica too early. One encoded round may be under way
+ * A peer that does not hold our replica gets it dense: FRESH, instead of this round's differences;
+ * LAGGED, right after ROUND_BEGIN, before them. Nothing is dense on links that count from round 0: all
+ * ranks start from the same x.
+ *
  * A BYE is a worker's word that it begins no more rounds (it is TRAINED). The link stays open after it,
  * for the mean; a link that comes up later gets its LINK_UP and then the BYE. */
 #ifndef LIBCORE_ROUND_GOSSIP_H
@@ -28,8 +40,12 @@
 #define GOSSIP_MAX_WINDOW 16U
 #define GOSSIP_MAX_ACTIONS 1024U
 #define GOSSIP_NEVER UINT64_MAX
+#define GOSSIP_MAX_HALVINGS 64U
+
+enum gossip_order { GOSSIP_DENSE, GOSSIP_FRESH, GOSSIP_LAGGED };
 
 struct gossip_config {
+	enum gossip_order order;
 	uint32_t rank, n_ranks;
 	uint64_t neighbours;      /* bit r: a link to rank r is wanted before the first round */
 	uint32_t n_segments;      /* >= 1 */
@@ -53,7 +69,8 @@ enum gossip_event_type {
 	GOSSIP_EV_ALIVE,       /* slot, round, waiting_for: for information */
 	GOSSIP_EV_STEPS_DONE,  /* the local steps of the last DO_STEPS are taken; compute is at rest */
 	GOSSIP_EV_EVALUATED,   /* the evaluation of the last DO_EVALUATE is over */
-	GOSSIP_EV_STOP         /* an order: end at a cut */
+	GOSSIP_EV_STOP,        /* an order: end at a cut */
+	GOSSIP_EV_HALVE        /* from the next round on, all weights of others are halved (once more) */
 };
 
 struct gossip_event {
@@ -62,6 +79,8 @@ struct gossip_event {
 	uint8_t accepted;      /* LINK_OPEN: this side accepted, so it says LINK_UP first */
 	uint64_t round, step;
 	uint32_t segment, degree;
+	uint8_t dense;         /* ROUND_BEGIN: a replica comes with it; SEGMENT: it is of a replica */
+	uint32_t halvings;     /* ROUND_BEGIN */
 	uint8_t cut;           /* ROUND_BEGIN: an order comes with it */
 	uint64_t cut_round;
 	int32_t waiting_for;
@@ -71,9 +90,11 @@ enum gossip_action_type {
 	GOSSIP_DO_STEPS,       /* take n_steps local steps from `step` on, then STEPS_DONE */
 	GOSSIP_DO_EVALUATE,    /* evaluate x at `step`, then EVALUATED */
 	GOSSIP_DO_LINK_UP,     /* send LINK_UP{round} on slot */
-	GOSSIP_DO_BEGIN,       /* send ROUND_BEGIN{round, step, degree, cut, cut_round} on slot */
-	GOSSIP_DO_SEND,        /* encode `segment` once, send it on every slot of the bit set `slots`; SENT for each */
-	GOSSIP_DO_MIX,         /* x[segment] = sum of terms, in the order given (ascending ranks) */
+	GOSSIP_DO_BEGIN,       /* send ROUND_BEGIN{round, step, degree, dense, halvings, cut, cut_round} on slot */
+	GOSSIP_DO_SEND,        /* encode n_segments from `segment` on, once each; send them on every slot of `slots`; SENT
+	                        * for each. Orders with replicas: a difference (the replica advances), dense on the
+	                        * slots of `dense_slots`; with `dense` only the replica as it is, to all */
+	GOSSIP_DO_MIX,         /* of n_segments from `segment` on: the sum of terms, in the order given (ascending ranks) */
 	GOSSIP_DO_READ,        /* reading on slot: on / off */
 	GOSSIP_DO_CLOSE,       /* close slot's connection: why; LINK_CLOSED will follow */
 	GOSSIP_DO_ROUND_OVER,  /* round is over: `missed` segments were mixed without a lost link */
@@ -98,10 +119,10 @@ struct gossip_mix {
 struct gossip_action {
 	enum gossip_action_type type;
 	uint32_t slot;
-	uint64_t slots;
+	uint64_t slots, dense_slots;
 	uint64_t round, step, n_steps;
-	uint32_t segment, degree, places;
-	uint8_t cut, on, stopped;
+	uint32_t segment, n_segments, degree, places, halvings;
+	uint8_t cut, on, stopped, dense;
 	uint64_t cut_round;
 	uint64_t missed;
 	const struct gossip_mix *mix; /* MIX: the machine's, until the next gossip_step */

@@ -36,7 +36,9 @@ struct gossip_inbox {
 	bool here; /* its ROUND_BEGIN came */
 	uint64_t round;
 	uint32_t degree;
-	uint32_t got; /* segments 0 .. got-1 came */
+	uint32_t halvings;
+	uint32_t got;  /* segments 0 .. got-1 came */
+	uint32_t need; /* this many are needed for the mix */
 };
 
 struct gossip_link {
@@ -48,9 +50,12 @@ struct gossip_link {
 	bool reading;
 	bool said;     /* a ROUND_BEGIN has come */
 	uint64_t said_round;
+	bool said_dense;        /* with its replica */
 	uint32_t said_segments; /* of said_round */
 	uint64_t least_round;   /* the next ROUND_BEGIN may not be lower */
 	uint32_t unsent;        /* segments given to the shell and not SENT */
+	bool told;              /* the peer holds our replica as it is now */
+	bool dense;             /* this round's segments go dense */
 	struct gossip_inbox now, ahead;
 };
 
@@ -64,12 +69,13 @@ struct gossip {
 	bool began;            /* the first round is behind the wait for all neighbours */
 	bool ending;           /* only the last evaluation is left */
 	uint64_t gone;         /* ranks that nobody waits for */
+	uint32_t halvings;
 	bool has_cut;
 	uint64_t cut;          /* the least round heard to stop after */
 
 	/* the current round */
 	uint64_t round;
-	uint32_t degree;
+	uint32_t degree, halved; /* halvings, as told in ROUND_BEGIN */
 	uint32_t sent, mixed; /* segments 0 .. -1 are issued, are mixed */
 	uint64_t missed;
 	uint32_t order[GOSSIP_MAX_LINKS]; /* counted slots, ranks ascending */
@@ -97,11 +103,19 @@ void gossip_update_reading(struct gossip *g, struct gossip_actions *out);
 void gossip_say_bye(const struct gossip *g, struct gossip_actions *out);
 bool gossip_has_links(const struct gossip *g);
 bool gossip_link_gives(const struct gossip_link *l);             /* live, counted, in this round */
-bool gossip_link_brought(const struct gossip *g, const struct gossip_link *l); /* it brought the next segment */
+bool gossip_link_brought(const struct gossip *g, const struct gossip_link *l); /* it brought what the next mix needs */
 int32_t gossip_missing_rank(const struct gossip *g);             /* wanted, not gone, no link; or -1 */
 int32_t gossip_asked_rank(const struct gossip *g);               /* its answer holds the next round; or -1 */
 
+/* gossip_lagged.c: what is another way with GOSSIP_LAGGED */
+void gossip_lagged_begun(struct gossip *g, struct gossip_actions *out);
+void gossip_lagged_progress(struct gossip *g, struct gossip_actions *out);
+void gossip_lagged_on_segment(struct gossip *g, const struct gossip_event *ev, struct gossip_actions *out);
+bool gossip_lagged_has_room(const struct gossip *g, const struct gossip_link *l);
+
 /* gossip_round.c */
+const struct gossip_mix *gossip_make_mix(struct gossip *g);
+void gossip_finish(struct gossip *g, struct gossip_actions *out);
 void gossip_drop_ahead(struct gossip *g, struct gossip_actions *out, uint64_t below);
 void gossip_begin(struct gossip *g, struct gossip_actions *out);
 void gossip_progress(struct gossip *g, struct gossip_actions *out);

@@ -20,14 +20,24 @@ bool gossip_link_gives(const struct gossip_link *l)
 
 bool gossip_link_brought(const struct gossip *g, const struct gossip_link *l)
 {
-	return l->counted && !l->left_out && l->now.here && l->now.got > g->mixed;
+	if (!l->counted || l->left_out || !l->now.here)
+		return false;
+	return g->cfg.order == GOSSIP_LAGGED ? l->now.got >= l->now.need : l->now.got > g->mixed;
+}
+
+/* Segments that the current round will mix without the link. */
+static uint32_t owed(const struct gossip *g, const struct gossip_link *l)
+{
+	if (g->cfg.order == GOSSIP_LAGGED)
+		return gossip_link_brought(g, l) ? 0 : g->cfg.n_segments;
+	return g->cfg.n_segments - (l->now.here ? l->now.got : g->mixed);
 }
 
 /* The link gives nothing more. What it brought of the current round is still mixed. */
 static void lose(struct gossip *g, struct gossip_link *l)
 {
 	if (g->phase == GOSSIP_ROUND && gossip_link_gives(l))
-		g->missed += g->cfg.n_segments - (l->now.here ? l->now.got : g->mixed);
+		g->missed += owed(g, l);
 	l->unsent = 0;
 }
 
@@ -62,7 +72,7 @@ void gossip_on_open(struct gossip *g, const struct gossip_event *ev, struct goss
 	if (is_open(l))
 		gossip_on_closed(g, ev->slot); /* the shell gave the slot away: the old link is over */
 	if (l->state == GOSSIP_LINK_ENDED)
-		g->missed += l->now.got - g->mixed; /* its places belong to the new link */
+		g->missed += g->cfg.order == GOSSIP_LAGGED ? g->cfg.n_segments : l->now.got - g->mixed; /* its places are gone */
 	close_older(g, ev->rank, out);
 	*l = (struct gossip_link){.rank = ev->rank, .reading = true};
 	if (ev->rank >= g->cfg.n_ranks || ev->rank == g->cfg.rank) {
@@ -111,6 +121,7 @@ void gossip_on_up(struct gossip *g, const struct gossip_event *ev, struct gossip
 	if (ev->round > l->least_round)
 		l->least_round = ev->round;
 	l->state = GOSSIP_LINK_LIVE;
+	l->told = l->least_round == 0; /* all start from the same x */
 	gossip_take_round(g, ev->round);
 	if (g->phase == GOSSIP_TRAINED)
 		gossip_act(out, GOSSIP_DO_BYE, ev->slot);
@@ -126,9 +137,9 @@ void gossip_on_bye(struct gossip *g, uint32_t slot, struct gossip_actions *out)
 		gossip_fault(g, slot, out, "rank %u said Bye before LinkUp", l->rank);
 		return;
 	}
-	if (g->phase == GOSSIP_ROUND && gossip_link_gives(l) && l->now.here && l->now.got < g->cfg.n_segments) {
+	if (g->phase == GOSSIP_ROUND && gossip_link_gives(l) && l->now.here && l->now.got < l->now.need) {
 		gossip_fault(g, slot, out, "rank %u said Bye in round %llu, of which it owes %u segments", l->rank,
-				(unsigned long long)g->round, g->cfg.n_segments - l->now.got);
+				(unsigned long long)g->round, l->now.need - l->now.got);
 		return;
 	}
 	if (l->ahead.here && g->phase != GOSSIP_TRAINED) {
@@ -157,6 +168,8 @@ static bool has_room(const struct gossip *g, const struct gossip_link *l)
 
 	if (g->phase == GOSSIP_TRAINED)
 		return true;
+	if (g->cfg.order == GOSSIP_LAGGED)
+		return gossip_lagged_has_room(g, l);
 	if (!l->ahead.here)
 		return unmixed < g->cfg.window;
 	return unmixed == 0 && l->ahead.got < g->cfg.window;

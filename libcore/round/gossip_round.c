@@ -9,6 +9,8 @@
 
 #include "libcore/topology/weights.h"
 
+#include <math.h>
+
 /* What peers sent of rounds lower than `below` before we came there: nobody will mix it. */
 void gossip_drop_ahead(struct gossip *g, struct gossip_actions *out, uint64_t below)
 {
@@ -32,6 +34,8 @@ static void fix_links(struct gossip *g)
 
 		l->left_out = false;
 		l->counted = l->state == GOSSIP_LINK_LIVE && !l->over;
+		l->dense = l->counted && !l->told && g->cfg.order != GOSSIP_DENSE;
+		l->told = l->told || l->counted;
 		l->now = (struct gossip_inbox){.here = false};
 		if (l->ahead.here && l->ahead.round == g->round) {
 			l->now = l->ahead;
@@ -58,6 +62,7 @@ void gossip_begin(struct gossip *g, struct gossip_actions *out)
 	g->phase = GOSSIP_ROUND;
 	gossip_drop_ahead(g, out, g->round); /* these peers will follow our number */
 	fix_links(g);
+	g->halved = g->halvings;
 	for (uint32_t i = 0; i < g->n_order; i++) {
 		struct gossip_action *a = gossip_act(out, GOSSIP_DO_BEGIN, g->order[i]);
 
@@ -66,12 +71,23 @@ void gossip_begin(struct gossip *g, struct gossip_actions *out)
 		a->degree = g->degree;
 		a->cut = g->has_cut;
 		a->cut_round = g->cut;
+		a->dense = g->links[g->order[i]].dense;
+		a->halvings = g->halved;
 	}
+	if (g->cfg.order == GOSSIP_LAGGED)
+		gossip_lagged_begun(g, out);
 }
 
-/* The row of W for segment g->mixed: Metropolis on the degrees of this round, ranks ascending, the rest
- * for self. */
-static const struct gossip_mix *make_mix(struct gossip *g)
+/* The weight of a link: Metropolis on the degrees of this round, halved as often as either end says. */
+static double weight_of(const struct gossip *g, const struct gossip_link *l)
+{
+	uint32_t halvings = g->halved > l->now.halvings ? g->halved : l->now.halvings;
+
+	return ldexp(weights_metropolis(g->degree, l->now.degree), -(int)halvings);
+}
+
+/* The row of W for segment g->mixed: ranks ascending, what the others leave is for self. */
+const struct gossip_mix *gossip_make_mix(struct gossip *g)
 {
 	struct gossip_mix *mix = &g->mixes[g->n_mixes++];
 	struct gossip_term *self = NULL;
@@ -90,7 +106,7 @@ static const struct gossip_mix *make_mix(struct gossip *g)
 		}
 		if (l == NULL)
 			break;
-		w = weights_metropolis(g->degree, l->now.degree);
+		w = weight_of(g, l);
 		mix->terms[mix->n_terms++] = (struct gossip_term){g->order[i], l->rank, w};
 		others += w;
 	}
@@ -100,7 +116,7 @@ static const struct gossip_mix *make_mix(struct gossip *g)
 
 static bool send_next(struct gossip *g, struct gossip_actions *out)
 {
-	uint64_t slots = 0;
+	uint64_t slots = 0, dense = 0;
 	struct gossip_action *a;
 
 	if (g->sent >= g->cfg.n_segments)
@@ -110,6 +126,8 @@ static bool send_next(struct gossip *g, struct gossip_actions *out)
 			return false;
 		if (gossip_link_gives(&g->links[s]))
 			slots |= UINT64_C(1) << s;
+		if (gossip_link_gives(&g->links[s]) && g->links[s].dense)
+			dense |= UINT64_C(1) << s;
 	}
 	if (slots == 0)
 		return false;
@@ -117,8 +135,10 @@ static bool send_next(struct gossip *g, struct gossip_actions *out)
 		g->links[s].unsent += slots >> s & 1;
 	a = gossip_act(out, GOSSIP_DO_SEND, 0);
 	a->slots = slots;
+	a->dense_slots = dense;
 	a->round = g->round;
 	a->segment = g->sent++;
+	a->n_segments = 1;
 	return true;
 }
 
@@ -143,7 +163,8 @@ static bool mix_next(struct gossip *g, struct gossip_actions *out)
 	a = gossip_act(out, GOSSIP_DO_MIX, 0);
 	a->round = g->round;
 	a->segment = g->mixed;
-	a->mix = make_mix(g);
+	a->n_segments = 1;
+	a->mix = gossip_make_mix(g);
 	g->mixed++;
 	return true;
 }
@@ -162,7 +183,7 @@ static bool is_over(const struct gossip *g)
 	return true;
 }
 
-static void finish(struct gossip *g, struct gossip_actions *out)
+void gossip_finish(struct gossip *g, struct gossip_actions *out)
 {
 	struct gossip_action *a = gossip_act(out, GOSSIP_DO_ROUND_OVER, 0);
 
@@ -172,6 +193,7 @@ static void finish(struct gossip *g, struct gossip_actions *out)
 	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++) {
 		struct gossip_link *l = &g->links[s];
 
+		l->told = l->told && gossip_link_gives(l); /* else our replica moved without it */
 		l->counted = l->left_out = false;
 		l->now.here = false;
 		if (l->state == GOSSIP_LINK_ENDED)
@@ -183,20 +205,25 @@ static void finish(struct gossip *g, struct gossip_actions *out)
 
 void gossip_progress(struct gossip *g, struct gossip_actions *out)
 {
-	bool moved = true;
+	bool moved = g->cfg.order != GOSSIP_LAGGED;
 
+	if (!moved)
+		gossip_lagged_progress(g, out);
 	while (moved) {
 		moved = send_next(g, out);
 		moved = mix_next(g, out) || moved;
 	}
 	if (is_over(g))
-		finish(g, out);
+		gossip_finish(g, out);
 }
 
-/* The peer is in the current round: from now on its segments are awaited. */
-static void peer_is_in(struct gossip_link *l, const struct gossip_event *ev)
+/* Of a peer's round: what it said, and how much is to come before it can be mixed. */
+static struct gossip_inbox inbox_of(const struct gossip *g, const struct gossip_event *ev)
 {
-	l->now = (struct gossip_inbox){.here = true, .round = ev->round, .degree = ev->degree};
+	bool all = g->cfg.order != GOSSIP_LAGGED || ev->dense;
+
+	return (struct gossip_inbox){.here = true, .round = ev->round, .degree = ev->degree, .halvings = ev->halvings,
+			.need = all ? g->cfg.n_segments : 0};
 }
 
 /* The peer began a round that we have not begun: that round is kept, and ours goes on without the peer
@@ -210,15 +237,15 @@ static void peer_is_ahead(struct gossip *g, const struct gossip_event *ev, struc
 				(unsigned long long)ev->round, (unsigned long long)l->ahead.round);
 		return;
 	}
-	if (gossip_link_gives(l) && l->now.here && l->now.got < g->cfg.n_segments) {
+	if (gossip_link_gives(l) && l->now.here && l->now.got < l->now.need) {
 		gossip_fault(g, ev->slot, out, "rank %u began round %llu, but owes %u segments of round %llu", l->rank,
-				(unsigned long long)ev->round, g->cfg.n_segments - l->now.got,
+				(unsigned long long)ev->round, l->now.need - l->now.got,
 				(unsigned long long)g->round);
 		return;
 	}
 	if (!l->now.here)
 		l->left_out = true;
-	l->ahead = (struct gossip_inbox){.here = true, .round = ev->round, .degree = ev->degree};
+	l->ahead = inbox_of(g, ev);
 	gossip_take_round(g, ev->round);
 }
 
@@ -239,6 +266,10 @@ static const char *begin_fault(const struct gossip *g, const struct gossip_event
 		return "with a degree that the job has no ranks for";
 	if (ev->cut && ev->cut_round < ev->round)
 		return "with an order to stop before it";
+	if (ev->halvings > GOSSIP_MAX_HALVINGS)
+		return "with weights halved more often than the limit of 64";
+	if (g->cfg.order == GOSSIP_LAGGED && l->said && l->said_segments % g->cfg.n_segments != 0)
+		return "in the middle of its last one";
 	return NULL;
 }
 
@@ -263,6 +294,7 @@ void gossip_on_round_begin(struct gossip *g, const struct gossip_event *ev, stru
 	}
 	l->said = true;
 	l->said_round = ev->round;
+	l->said_dense = ev->dense;
 	l->said_segments = 0;
 	l->least_round = ev->round + 1;
 	if (g->phase == GOSSIP_TRAINED)
@@ -270,7 +302,7 @@ void gossip_on_round_begin(struct gossip *g, const struct gossip_event *ev, stru
 	if (ev->cut)
 		gossip_take_cut(g, ev->cut_round);
 	if (g->phase == GOSSIP_ROUND && ev->round == g->round)
-		peer_is_in(l, ev);
+		l->now = inbox_of(g, ev);
 	else if (ev->round >= ours)
 		peer_is_ahead(g, ev, out);
 }
@@ -286,13 +318,17 @@ void gossip_on_segment(struct gossip *g, const struct gossip_event *ev, struct g
 				(unsigned long long)ev->round);
 		return;
 	}
+	if (!l->reading) {
+		gossip_fault(g, ev->slot, out, "segment %u of rank %u came while reading was off", ev->segment, l->rank);
+		return;
+	}
+	if (g->cfg.order == GOSSIP_LAGGED) {
+		gossip_lagged_on_segment(g, ev, out);
+		return;
+	}
 	if (ev->segment != l->said_segments || ev->segment >= g->cfg.n_segments) {
 		gossip_fault(g, ev->slot, out, "rank %u sent segment %u, the next one is %u of %u", l->rank, ev->segment,
 				l->said_segments, g->cfg.n_segments);
-		return;
-	}
-	if (!l->reading) {
-		gossip_fault(g, ev->slot, out, "segment %u of rank %u came while reading was off", ev->segment, l->rank);
 		return;
 	}
 	l->said_segments++;
@@ -312,6 +348,7 @@ void gossip_on_sent(struct gossip *g, uint32_t slot)
 
 int32_t gossip_round_waits_for(const struct gossip *g)
 {
+	uint32_t most = g->cfg.order == GOSSIP_LAGGED ? 1 : g->cfg.window;
 	int32_t slowest = -1;
 
 	for (uint32_t i = 0; i < g->n_order; i++) {
@@ -319,7 +356,7 @@ int32_t gossip_round_waits_for(const struct gossip *g)
 
 		if (gossip_link_gives(l) && !gossip_link_brought(g, l))
 			return (int32_t)l->rank;
-		if (slowest < 0 && l->state == GOSSIP_LINK_LIVE && l->unsent >= g->cfg.window)
+		if (slowest < 0 && l->state == GOSSIP_LINK_LIVE && l->unsent >= most)
 			slowest = (int32_t)l->rank;
 	}
 	return slowest;

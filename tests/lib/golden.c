@@ -347,3 +347,17 @@ bool golden_agrees(const struct golden_run *run, const real *a, const real *want
 		return memcmp(a, want, n * sizeof *a) == 0;
 	return golden_difference(a, want, n) <= TOLERANCE;
 }
+
+struct compress_config golden_compressor(const struct golden_run *run)
+{
+	static const char *const kinds[] = {"identity", "sign", "topk", "randk", "qsgd"};
+	const json_t *from = run->compressor;
+	struct compress_config cfg = {.k = count(from, "k"), .ppm = count(from, "ppm"), .levels = count(from, "s"),
+			.scaled = json_is_true(json_object_get(from, "scaled")),
+			.seed = (uint64_t)json_integer_value(json_object_get(from, "seed"))};
+
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (strcmp(word(from, "kind"), kinds[i]) == 0)
+			cfg.kind = (enum compress_kind)i;
+	return cfg;
+}

@@ -14,6 +14,7 @@
 
 #include "libcore/base/err.h"
 #include "libcore/base/real.h"
+#include "libcore/compress/compress.h"
 #include "tests/lib/problems.h"
 
 #include <jansson.h>
@@ -70,6 +71,9 @@ MUST_CHECK enum status golden_json_load(json_t **out, const char *name, struct e
 /* The gradient of worker `rank` (its id, also with churn) at x in step t. */
 void golden_gradient(const struct golden_run *run, uint32_t rank, const real *x, uint64_t t,
 		     real *out);
+
+/* The compressor of a run that has one (run->compressor). */
+struct compress_config golden_compressor(const struct golden_run *run);
 
 /* W of round c over the active workers of a step: n_active * n_active. */
 void golden_weights(double *w, const struct golden_run *run, const struct golden_step *step,

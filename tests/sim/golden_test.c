@@ -1,4 +1,4 @@
-/* The D-Adam runs of the reference on simulated nodes: the same figures through the round machine, with
+/* The runs of the reference on simulated nodes: the same figures through the round machine, with
  * links, windows, segments and delays between the ranks. Quadratic runs agree bit for bit. In the file
  * with churn the test plays the daemons: at the step of an event everybody is held, links are closed and
  * made until the ring is closed again, and the run goes on. */
@@ -18,13 +18,40 @@ static const char *const files[] = {
 #ifdef DADAM_REAL_DOUBLE
 		"dadam_quad_ring4_p1", "dadam_quad_ring5_p3", "dadam_quad_complete4_p3_bc", "dadam_quad_torus3x3_p1",
 		"dadam_logreg_ring5_p1", "dadam_logreg_star5_p3", "dadam_logreg_torus2x2_p3", "churn_dadam_quad_ring5",
+		"dpsgd_quad_ring4_p1", "dpsgd_cta_quad_ring4_p1", "dpsgdm_logreg_ring5_p3", "localadam_logreg_4_p3",
+		"localsgd_quad_4_p3", "cadam_logreg_4", "cdadam_identity_quad_ring4_p1", "cdadam_sign_quad_ring5_p1",
+		"cdadam_topk_quad_torus2x2_p3", "cdadam_topk_logreg_star5_p1", "cdadam_randk_quad_complete4_p1",
+		"cdadam_randk_logreg_ring5_p3", "cdadam_qsgd4_quad_ring4_p1", "cdadam_qsgd15u_quad_ring5_p3_xhat0",
+		"chocoadam_identity_quad_ring5_p3", "chocoadam_sign_quad_ring4_p1", "choco_sign_quad_ring4_p1",
+		"choco_topk_m_logreg_torus2x2_p1", "churn_cdadam_sign_quad_ring5",
 #else
-		"dadam_quad_star5_p1_f32", "dadam_logreg_complete4_p1_f32",
+		"dadam_quad_star5_p1_f32", "dadam_logreg_complete4_p1_f32", "cdadam_sign_quad_ring4_p3_f32",
 #endif
+};
+
+/* The names of the reference, and what they are here. */
+static const struct {
+	const char *name;
+	enum algo_kind kind;
+	enum algo_order order;
+	enum algo_mix mix;
+	bool momentum;
+} algorithms[] = {
+	{"dadam", ALGO_D_ADAM, ALGO_ORDER_DEFAULT, ALGO_MIX_DEFAULT, false},
+	{"cdadam", ALGO_CD_ADAM, ALGO_ORDER_LAGGED, ALGO_MIX_DEFAULT, false},
+	{"chocoadam", ALGO_CD_ADAM, ALGO_ORDER_FRESH, ALGO_MIX_DEFAULT, false},
+	{"choco", ALGO_CHOCO_SGD, ALGO_ORDER_DEFAULT, ALGO_MIX_DEFAULT, true},
+	{"dpsgd", ALGO_D_PSGD, ALGO_ORDER_DEFAULT, ALGO_MIX_AFTER, false},
+	{"dpsgdm", ALGO_D_PSGD, ALGO_ORDER_DEFAULT, ALGO_MIX_AFTER, true},
+	{"dpsgd_cta", ALGO_D_PSGD, ALGO_ORDER_DEFAULT, ALGO_MIX_BEFORE, false},
+	{"localadam", ALGO_LOCAL_ADAM, ALGO_ORDER_DEFAULT, ALGO_MIX_DEFAULT, false},
+	{"localsgd", ALGO_LOCAL_SGD, ALGO_ORDER_DEFAULT, ALGO_MIX_DEFAULT, false},
+	{"cadam", ALGO_CENTRAL_ADAM, ALGO_ORDER_DEFAULT, ALGO_MIX_DEFAULT, false},
 };
 
 struct world {
 	struct golden_run *run;
+	struct algo algo;
 	struct graph *graph;
 	real *x; /* n_steps * n * d: after each step of each worker */
 };
@@ -84,6 +111,31 @@ static size_t matrix_edges(uint32_t (*edges)[2], const double *w, uint32_t n)
 	return n_edges;
 }
 
+static void choose(struct world *w)
+{
+	struct error err = {0};
+	size_t i = 0;
+
+	while (i < sizeof algorithms / sizeof *algorithms && strcmp(algorithms[i].name, w->run->algorithm) != 0)
+		i++;
+	cr_assert_lt(i, sizeof algorithms / sizeof *algorithms, "%s", w->run->algorithm);
+	cr_assert_eq(algo_row(&w->algo, algorithms[i].kind, &(struct algo_choice){.order = algorithms[i].order,
+			.mix = algorithms[i].mix, .momentum = algorithms[i].momentum ? w->run->momentum : 0}, &err), ST_OK, "%s",
+			err.msg);
+}
+
+static size_t complete_edges(uint32_t (*edges)[2], uint32_t n)
+{
+	size_t n_edges = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t j = i + 1; j < n; j++) {
+			edges[n_edges][0] = i;
+			edges[n_edges++][1] = j;
+		}
+	return n_edges;
+}
+
 static void set_up(struct world *w, const char *name)
 {
 	uint32_t edges[MAX_N * MAX_N][2];
@@ -93,6 +145,9 @@ static void set_up(struct world *w, const char *name)
 	cr_assert_eq(golden_run_load(&w->run, name, &err), ST_OK, "%s", err.msg);
 	n_edges = w->run->churn ? ring_edges(edges, w->run->steps[0].active, w->run->n)
 				: matrix_edges(edges, w->run->w, w->run->n);
+	choose(w);
+	if (w->algo.complete)
+		n_edges = complete_edges(edges, w->run->n);
 	cr_assert_eq(graph_from_edges(&w->graph, w->run->n, (const uint32_t(*)[2])edges, n_edges, &err), ST_OK, "%s", err.msg);
 	w->x = mem_alloc((size_t)w->run->n_steps * w->run->n * w->run->d, sizeof(real));
 	cr_assert_not_null(w->x);
@@ -108,7 +163,15 @@ static struct sim *make_sim(struct world *w, uint64_t seed)
 			.hooks = {.after_step = after_step, .after_round = after_round}};
 	struct sim *s;
 
-	cfg.optim = (struct optim_config){.kind = OPTIM_ADAM, .learning_rate = run->eta, .beta1 = run->beta1,
+	cfg.algo = w->algo;
+	cfg.gamma = run->gamma;
+	cfg.replicas_at_zero = run->xhat0_zero;
+	cfg.compress = compress_config_default();
+	if (run->compressor != NULL) {
+		cfg.compress = golden_compressor(run);
+		cfg.segment = run->d; /* the messages of these files are whole vectors */
+	}
+	cfg.optim = (struct optim_config){.kind = w->algo.optim, .momentum = run->momentum, .learning_rate = run->eta, .beta1 = run->beta1,
 			.beta2 = run->beta2, .tau = run->tau, .bias_correction = run->bias_correction};
 	s = sim_create(&cfg);
 	cr_assert_not_null(s);

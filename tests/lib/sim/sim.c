@@ -50,7 +50,7 @@ static uint64_t neighbours(const struct graph *graph, uint32_t rank)
 static bool create_machine(struct sim *s, uint32_t rank, uint64_t wanted, uint64_t step, uint64_t round)
 {
 	const struct sim_config *cfg = &s->cfg;
-	struct gossip_config g = {.rank = rank, .n_ranks = cfg->n_ranks, .neighbours = wanted,
+	struct gossip_config g = {.order = sim_order(s), .rank = rank, .n_ranks = cfg->n_ranks, .neighbours = wanted,
 			.n_segments = s->n_segments, .window = cfg->window, .period = cfg->period,
 			.steps = cfg->steps, .evaluate_every = cfg->evaluate_every, .first_step = step,
 			.first_round = round};
@@ -76,6 +76,7 @@ struct sim *sim_create(const struct sim_config *cfg)
 		n->alive = ok;
 		if (ok && cfg->init != NULL)
 			cfg->init(cfg->user, k, n->state.x);
+		ok = ok && sim_make_exchange(s, k);
 	}
 	if (!ok) {
 		sim_destroy(s);
@@ -92,6 +93,7 @@ void sim_destroy(struct sim *s)
 		struct sim_node *n = &s->nodes[k];
 
 		gossip_destroy(n->machine);
+		exchange_destroy(n->exchange);
 		state_fini(&n->state);
 		for (uint32_t i = 0; i < GOSSIP_MAX_LINKS; i++)
 			mem_free(n->slots[i].places);
@@ -105,6 +107,16 @@ void sim_destroy(struct sim *s)
 
 /* ---- actions ---- */
 
+/* The half-step that waited for the round. */
+static void step_at_last(struct sim *s, struct sim_node *n)
+{
+	struct state *st = &n->state;
+
+	if (n->step_due)
+		optim_step(&s->cfg.optim, st->x, st->m, st->v, st->grad, st->n, n->due_step);
+	n->step_due = false;
+}
+
 static void do_steps(struct sim *s, uint32_t rank, const struct gossip_action *a)
 {
 	struct sim_node *n = &s->nodes[rank];
@@ -112,6 +124,7 @@ static void do_steps(struct sim *s, uint32_t rank, const struct gossip_action *a
 
 	if (n->busy)
 		sim_violate(s, "rank %u: steps from %llu on while it computes", rank, (unsigned long long)a->step);
+	step_at_last(s, n);
 	n->busy = true;
 	n->todo_step = a->step;
 	n->todo_n = a->n_steps;
@@ -131,7 +144,10 @@ static void compute(struct sim *s, uint32_t rank)
 	for (uint64_t t = n->todo_step; t < n->todo_step + n->todo_n; t++) {
 		if (s->cfg.gradient != NULL)
 			s->cfg.gradient(s->cfg.user, rank, t, st->x, st->grad);
-		optim_step(&s->cfg.optim, st->x, st->m, st->v, st->grad, st->n, t);
+		n->step_due = true;
+		n->due_step = t;
+		if (!s->cfg.algo.step_last || (t + 1) % s->cfg.period != 0)
+			step_at_last(s, n);
 		st->step = t + 1;
 		if (s->cfg.hooks.after_step != NULL)
 			s->cfg.hooks.after_step(s->cfg.user, s, rank, t);
@@ -139,14 +155,23 @@ static void compute(struct sim *s, uint32_t rank)
 	n->busy = false;
 }
 
+static real *exchanged(const struct sim *s, const struct sim_node *n)
+{
+	return s->cfg.algo.exchange == ALGO_GRADIENTS ? n->state.grad : n->state.x;
+}
+
 static void do_send(struct sim *s, uint32_t rank, const struct gossip_action *a)
 {
 	struct sim_node *n = &s->nodes[rank];
 	uint32_t length = state_segment_length(n->state.n, s->cfg.segment, a->segment);
-	const real *from = n->state.x + state_segment_begin(s->cfg.segment, a->segment);
+	const real *from = exchanged(s, n) + state_segment_begin(s->cfg.segment, a->segment);
 
 	if (n->busy)
 		sim_violate(s, "rank %u: SEND while it computes", rank);
+	if (n->exchange != NULL) {
+		sim_send_replica(s, rank, a);
+		return;
+	}
 	for (uint32_t slot = 0; slot < GOSSIP_MAX_LINKS; slot++) {
 		struct sim_msg m = {.kind = SIM_MSG_SEGMENT, .n = length};
 
@@ -176,7 +201,7 @@ static void check_mix(struct sim *s, uint32_t rank, const struct gossip_action *
 		sum += t->weight;
 		if (t->weight < -1e-15 || t->weight > 1.0 || (i > 0 && t->rank <= a->mix->terms[i - 1].rank))
 			sim_violate(s, "rank %u: term %u of round %llu is odd", rank, i, (unsigned long long)a->round);
-		if (t->slot == GOSSIP_SELF)
+		if (t->slot == GOSSIP_SELF || sim_order(s) == GOSSIP_LAGGED)
 			continue;
 		if (n->slots[t->slot].tag_round[at] != a->round || n->slots[t->slot].tag_segment[at] != a->segment)
 			sim_violate(s, "rank %u: place of segment %u of rank %u was overwritten", rank, a->segment,
@@ -190,11 +215,13 @@ static void do_mix(struct sim *s, uint32_t rank, const struct gossip_action *a)
 {
 	struct sim_node *n = &s->nodes[rank];
 	uint32_t length = state_segment_length(n->state.n, s->cfg.segment, a->segment);
-	real *x = n->state.x + state_segment_begin(s->cfg.segment, a->segment);
+	real *x = exchanged(s, n) + state_segment_begin(s->cfg.segment, a->segment);
 	const real *vectors[GOSSIP_MAX_LINKS + 1];
 	real weights[GOSSIP_MAX_LINKS + 1];
 
 	check_mix(s, rank, a);
+	if (s->cfg.hooks.before_mix != NULL)
+		s->cfg.hooks.before_mix(s->cfg.user, s, rank, a);
 	for (uint32_t i = 0; i < a->mix->n_terms; i++)
 		sim_say(s, "%u     term rank %u weight %.17g round %llu segment %u", rank, a->mix->terms[i].rank, a->mix->terms[i].weight,
 				(unsigned long long)a->round, a->segment);
@@ -207,13 +234,17 @@ static void do_mix(struct sim *s, uint32_t rank, const struct gossip_action *a)
 			n->slots[t->slot].occupied &= ~(1U << a->segment % s->cfg.window);
 		weights[i] = (real)t->weight;
 	}
-	mix_weighted(x, vectors, weights, a->mix->n_terms, length);
+	if (n->exchange == NULL)
+		mix_weighted(x, vectors, weights, a->mix->n_terms, length);
+	for (uint32_t i = a->segment; n->exchange != NULL && i < a->segment + a->n_segments; i++)
+		exchange_mix(n->exchange, n->state.x, i, a->mix);
 }
 
 static void do_round_over(struct sim *s, uint32_t rank, const struct gossip_action *a)
 {
 	struct sim_node *n = &s->nodes[rank];
 
+	step_at_last(s, n);
 	n->rounds++;
 	n->missed += a->missed;
 	n->state.round = a->round + 1;
@@ -250,7 +281,7 @@ static void send_small(struct sim *s, uint32_t rank, const struct gossip_action 
 	struct sim_msg m = {.kind = kind};
 
 	m.ev = (struct gossip_event){.type = type, .round = a->round, .step = a->step, .degree = a->degree,
-			.cut = a->cut, .cut_round = a->cut_round};
+			.cut = a->cut, .cut_round = a->cut_round, .dense = a->dense, .halvings = a->halvings};
 	sim_send(s, rank, a->slot, &m);
 }
 
@@ -309,7 +340,7 @@ static void carry_out(struct sim *s, uint32_t rank, const struct gossip_action *
 void sim_event(struct sim *s, uint32_t rank, const struct gossip_event *ev)
 {
 	static const char *const names[] = {"START", "LINK_OPEN", "LINK_CLOSED", "RANK_GONE", "LINK_UP", "ROUND_BEGIN",
-			"SEGMENT", "SENT", "BYE", "ALIVE", "STEPS_DONE", "EVALUATED", "STOP"};
+			"SEGMENT", "SENT", "BYE", "ALIVE", "STEPS_DONE", "EVALUATED", "STOP", "HALVE"};
 	struct sim_node *n = &s->nodes[rank];
 
 	sim_say(s, "%u %s slot %u rank %u round %llu segment %u", rank, names[ev->type], ev->slot, ev->rank,
@@ -383,6 +414,9 @@ static void happen(struct sim *s, const struct sim_item *it)
 		break;
 	case SIM_IT_STOP:
 		node_event(s, it, GOSSIP_EV_STOP);
+		break;
+	case SIM_IT_HALVE:
+		node_event(s, it, GOSSIP_EV_HALVE);
 		break;
 	}
 }
@@ -462,6 +496,11 @@ void sim_stop(struct sim *s, uint32_t rank)
 	sim_push(s, 0, (struct sim_item){.type = SIM_IT_STOP, .a = rank, .life = s->nodes[rank].life});
 }
 
+void sim_halve(struct sim *s, uint32_t rank)
+{
+	sim_push(s, 0, (struct sim_item){.type = SIM_IT_HALVE, .a = rank, .life = s->nodes[rank].life});
+}
+
 void sim_hold(struct sim *s, uint64_t step)
 {
 	s->hold = step;
@@ -495,6 +534,9 @@ void sim_join(struct sim *s, uint32_t rank, uint32_t from)
 	if (of->v != NULL)
 		memcpy(n->state.v, of->v, of->n * sizeof(real));
 	n->state.step = of->step;
+	exchange_destroy(n->exchange);
+	if (!sim_make_exchange(s, rank))
+		abort();
 	n->alive = true;
 	n->trained = n->busy = n->held = false;
 	n->life++;

@@ -13,7 +13,8 @@
 
 #include "libcore/base/real.h"
 #include "libcore/optim/optim.h"
-#include "libcore/round/gossip.h"
+#include "libcore/round/algo.h"
+#include "libcore/round/exchange.h"
 #include "libcore/round/state.h"
 #include "libcore/topology/graph.h"
 
@@ -26,6 +27,7 @@ struct sim_hooks {
 	void (*before_event)(void *user, struct sim *s, uint64_t index); /* faults are put in here */
 	void (*after_step)(void *user, struct sim *s, uint32_t rank, uint64_t step); /* local step `step` is taken */
 	void (*after_round)(void *user, struct sim *s, uint32_t rank, uint64_t round, uint64_t step);
+	void (*before_mix)(void *user, struct sim *s, uint32_t rank, const struct gossip_action *mix);
 	void (*evaluate)(void *user, struct sim *s, uint32_t rank, uint64_t step);
 };
 
@@ -36,6 +38,10 @@ struct sim_config {
 	uint32_t segment, window, period;
 	uint64_t steps, evaluate_every;
 	struct optim_config optim;
+	struct algo algo;                     /* exchange and order; zeroed: parameters, dense */
+	double gamma;                         /* with replicas */
+	struct compress_config compress;
+	bool replicas_at_zero;                /* or at init's x */
 	uint64_t seed;
 	uint32_t kernel;                      /* messages in a link's buffer, >= 1 */
 	uint64_t delay_min, delay_max;        /* of a message; every link draws its own speed too */
@@ -70,6 +76,10 @@ void sim_release(struct sim *s);
 void sim_join(struct sim *s, uint32_t rank, uint32_t from);
 
 struct state *sim_state(struct sim *s, uint32_t rank);
+struct exchange *sim_exchange(struct sim *s, uint32_t rank); /* NULL without replicas */
+/* The replica of rank `of` at `at` (the own one: at == of); NULL: no link. A new link's may be unknown. */
+const real *sim_replica(struct sim *s, uint32_t at, uint32_t of);
+void sim_halve(struct sim *s, uint32_t rank);
 bool sim_alive(const struct sim *s, uint32_t rank);
 bool sim_trained(const struct sim *s, uint32_t rank);
 bool sim_all_trained(const struct sim *s); /* of those alive */

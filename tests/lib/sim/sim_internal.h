@@ -13,8 +13,9 @@ enum sim_msg_kind { SIM_MSG_UP, SIM_MSG_BEGIN, SIM_MSG_SEGMENT, SIM_MSG_BYE, SIM
 struct sim_msg {
 	enum sim_msg_kind kind;
 	struct gossip_event ev; /* as the receiver will get it, but for the slot */
-	real *data;             /* SEGMENT */
+	real *data;             /* SEGMENT: n numbers; with replicas frame.len bytes */
 	uint32_t n;
+	struct exchange_frame frame;
 	uint64_t arrives;
 	struct sim_msg *next;
 };
@@ -53,6 +54,9 @@ struct sim_slot {
 struct sim_node {
 	struct gossip *machine;
 	struct state state;
+	struct exchange *exchange; /* NULL: x itself is sent */
+	bool step_due;             /* the half-step of step due_step comes after the round */
+	uint64_t due_step;
 	bool alive, trained, stopped, busy;
 	bool held;
 	uint64_t life; /* grows with every join: events of an older life are void */
@@ -70,7 +74,8 @@ enum sim_item_type {
 	SIM_IT_GONE,      /* a hears that b is gone */
 	SIM_IT_COMPUTED,  /* a */
 	SIM_IT_EVALUATED, /* a */
-	SIM_IT_STOP       /* a */
+	SIM_IT_STOP,      /* a */
+	SIM_IT_HALVE      /* a */
 };
 
 struct sim_item {
@@ -99,6 +104,13 @@ struct sim {
 void sim_event(struct sim *s, uint32_t rank, const struct gossip_event *ev);
 void sim_violate(struct sim *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void sim_say(struct sim *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* sim_exchange.c: nodes with replicas */
+enum gossip_order sim_order(const struct sim *s);
+bool sim_make_exchange(struct sim *s, uint32_t rank);
+void sim_send_replica(struct sim *s, uint32_t rank, const struct gossip_action *a);
+/* A segment came: apply it. false: it was refused, the link is closed. */
+bool sim_take_replica(struct sim *s, uint32_t rank, uint32_t slot, const struct sim_msg *m);
 
 /* sim_net.c */
 uint64_t sim_draw(struct sim *s, uint64_t least, uint64_t greatest);

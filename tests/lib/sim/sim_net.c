@@ -80,6 +80,9 @@ static void take_slot(struct sim *s, struct sim_link *link, uint32_t side, uint3
 	p->side = side;
 	p->reading = true;
 	p->unsent = p->occupied = 0;
+	if (s->nodes[link->pipes[side].from].exchange != NULL &&
+			exchange_open(s->nodes[link->pipes[side].from].exchange, slot, NULL) != ST_OK)
+		abort();
 	link->open[side] = true;
 }
 
@@ -194,7 +197,8 @@ static void put_in_place(struct sim *s, struct sim_slot *slot, const struct sim_
 		sim_violate(s, "segment %u of round %llu came before there was room", m->ev.segment,
 				(unsigned long long)m->ev.round);
 	slot->occupied |= 1U << at;
-	memcpy(slot->places + (size_t)at * s->cfg.segment, m->data, m->n * sizeof(real));
+	if (sim_order(s) == GOSSIP_DENSE)
+		memcpy(slot->places + (size_t)at * s->cfg.segment, m->data, m->n * sizeof(real));
 	slot->tag_round[at] = m->ev.round;
 	slot->tag_segment[at] = m->ev.segment;
 }
@@ -213,9 +217,13 @@ void sim_deliver(struct sim *s, struct sim_pipe *p)
 	if (m->kind == SIM_MSG_EOF)
 		sim_end_closes(s, p->to, p->to_slot, true);
 	else {
-		if (m->kind == SIM_MSG_SEGMENT)
+		bool good = m->kind != SIM_MSG_SEGMENT || sim_order(s) == GOSSIP_DENSE ||
+				sim_take_replica(s, p->to, p->to_slot, m);
+
+		if (good && m->kind == SIM_MSG_SEGMENT && sim_order(s) != GOSSIP_LAGGED)
 			put_in_place(s, slot, m);
-		sim_event(s, p->to, &m->ev);
+		if (good)
+			sim_event(s, p->to, &m->ev);
 	}
 	mem_free(m->data);
 	mem_free(m);

@@ -152,3 +152,45 @@ Test(mix, a_rank_alone_keeps_its_bits)
 	cr_assert_eq(memcmp(out, data[0], sizeof out), 0);
 	graph_destroy(g);
 }
+
+Test(mix, differences_are_summed_in_the_given_order_for_every_number_of_others)
+{
+	fill_all();
+	for (size_t n_others = 0; n_others < MANY - 1; n_others++) {
+		memcpy(out, data[0], sizeof out);
+		mix_differences(out, (real)0.8, data[1], vectors + 2, weights, n_others < MANY - 2 ? n_others : MANY - 2, N);
+		for (size_t i = 0; i < N; i++) {
+			volatile real acc = 0, x = data[0][i];
+
+			for (size_t j = 0; j < n_others && j < MANY - 2; j++) {
+				volatile real d = data[2 + j][i] - data[1][i];
+				volatile real term = weights[j] * d;
+
+				acc = j == 0 ? term : acc + term;
+			}
+			if (n_others > 0) {
+				volatile real step = (real)0.8 * acc;
+
+				x = x + step;
+			}
+			want[i] = x;
+		}
+		cr_assert_eq(memcmp(out, want, sizeof out), 0, "%zu others", n_others);
+	}
+}
+
+Test(mix, the_residual_and_its_norms)
+{
+	fill_all();
+	for (size_t n = 0; n < 40; n++) {
+		double norm = -1, sum = mix_residual(out, &norm, data[0], data[1], n), r = 0, s = 0;
+
+		for (size_t i = 0; i < n; i++) {
+			cr_assert_eq(out[i], data[0][i] - data[1][i]);
+			r += (double)out[i] * (double)out[i];
+			s += (double)data[0][i] * (double)data[0][i];
+		}
+		cr_assert_float_eq(sum, r, 1e-9);
+		cr_assert_float_eq(norm, s, 1e-9);
+	}
+}
