@@ -6,6 +6,7 @@ import glob
 import json
 import os
 import re
+import shlex
 import struct
 import subprocess
 
@@ -37,10 +38,11 @@ class Tree:
         return r.stdout.strip(), env
 
 
-def readme_command():
+def readme_command(pattern):
+    """The one line of README that matches."""
     with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as f:
-        found = re.findall(r"^cc .*pkg-config.*line\.c$", f.read(), re.MULTILINE)
-    check(len(found) == 1, f"README has one command that builds a plugin, not {found}")
+        found = re.findall(pattern, f.read(), re.MULTILINE)
+    check(len(found) == 1, f"README has one {pattern}, not {found}")
     return found[0]
 
 
@@ -50,7 +52,7 @@ def build_line(c, tree):
     os.mkdir(folder)
     os.symlink(os.path.join(SOURCE, "deploy"), os.path.join(folder, "deploy"))
     env = tree.pkg_config("--cflags")[1]
-    r = subprocess.run(readme_command() + " -Wall -Wextra -Werror", shell=True, cwd=folder, env=env, capture_output=True, text=True, timeout=60)
+    r = subprocess.run(readme_command(r"^cc .*pkg-config.*line\.c$") + " -Wall -Wextra -Werror", shell=True, cwd=folder, env=env, capture_output=True, text=True, timeout=60)
     check(r.returncode == 0, r.stderr)
     return folder
 
@@ -90,6 +92,8 @@ def the_example_of_readme_trains_on_two_daemons_of_an_installed_tree(c):
         spec = os.path.join(SOURCE, "deploy", "examples", "line", "line.yaml")
         r = nodes[0].ctl("submit", spec, "--wait", timeout=60)
         check("DONE" in r.stdout, r.stdout)
+        log = nodes[0].ctl("logs", "line").stdout
+        check(log.count("link to rank 1 is up") == 1 and " warn " not in log, f"the log of a good job is calm:\n{log}")
         nodes[1].ctl("export", "line", "-o", f"{c.dir}/line")
         a, b = (v for t in tensors(f"{c.dir}/line").values() for v in t)
         check(abs(a - 3) < 0.1 and abs(b + 1) < 0.1, f"y = {a} x + {b}, not 3 x - 1")
@@ -103,8 +107,29 @@ def the_example_of_readme_trains_on_two_daemons_of_an_installed_tree(c):
         harness.DADAMD, harness.DADAMCTL = before
 
 
+@test
+def what_readme_tells_to_do_by_hand_works(c):
+    d = c.daemon("a")
+    command = shlex.split(readme_command("^dadamctl submit .*"), comments=True)
+    command[2] = os.path.join(SOURCE, command[2])
+    r = d.ctl(*command[1:], "--set", "steps=20", "--set", "data.rows=4096", timeout=60)
+    check("DONE" in r.stdout, r.stdout)
+    with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as f:
+        blocks = re.findall(r"^```yaml\n(.*?)^```$", f.read(), re.MULTILINE | re.DOTALL)
+    check(len(blocks) == 2, f"README shows a configuration and a job, not {len(blocks)} blocks")
+    paths = [os.path.join(c.dir, name) for name in ("dadamd.yaml", "job.yaml")]
+    for path, text in zip(paths, blocks):
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+    r = subprocess.run([harness.DADAMD, "--config", paths[0], "--check-config"], capture_output=True, text=True, timeout=20)
+    check(r.returncode == 0, r.stderr)
+    d.ctl("submit", paths[1])
+    job = d.json("show", "ratings")["jobs"][0]
+    check(job["phase"] == "waiting" and job["workers"]["min"] == 4, f"README's job waits for four nodes: {job}")
+
+
 # (plugin, function, words of why); every row on two nodes at once. Sanitizers catch the signal and exit.
-CRASH = r"ended with status|exit" if SANITIZED else r"plugin crashed: signal 11 \(segmentation fault\)"
+CRASH = r"plugin crashed: signal|ended with status" if SANITIZED else r"plugin crashed: signal 11 \(segmentation fault\)"
 FAULTS = [("crashing", where, [CRASH]) for where in ("create", "load", "init", "gradient", "evaluate")]
 FAULTS += [("refusing", where, ["plugin refusing", where, "refuses on purpose"])
            for where in ("create", "load", "init", "gradient", "evaluate")]
