@@ -6,7 +6,8 @@
  *   ballot + roster                   the higher ballot wins (attempt, then proposer id)
  *   ranks[i]                          written by the node of rank i only; the higher version wins
  *   order                             counter, then node id; a STOP is never taken back
- *   collect                           written by the lowest rank that is left; the higher plan wins */
+ *   collect, mean, ended              go with their ballot; within it: the higher plan (written by the lowest
+ *                                     rank that is left), the mean of more ranks, the earlier end */
 #ifndef PROTO_JOB_H
 #define PROTO_JOB_H
 

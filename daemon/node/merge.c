@@ -31,6 +31,11 @@ static enum status take_roster(struct job_record *into, const struct job_record 
 	if (from->n_ranks > 0)
 		memcpy(ranks, from->ranks, from->n_ranks * sizeof *ranks);
 	mem_free(into->ranks);
+	if (job_ballot_cmp(&from->ballot, &into->ballot) != 0) { /* what belongs to the ballot goes with it */
+		into->collect = from->collect;
+		into->mean = from->mean;
+		into->ended_ms = from->ended_ms;
+	}
 	into->ranks = ranks;
 	into->n_ranks = from->n_ranks;
 	into->started_ms = from->started_ms;
@@ -110,25 +115,17 @@ static int verdict_cmp(const struct job_verdict *a, const struct job_verdict *b)
 	return c != 0 ? c : strcmp(a->hint, b->hint);
 }
 
-/* The fields that are merged as a whole: the greater wins. */
-static enum merge_change merge_rest(struct job_record *into, const struct job_record *from)
+/* Of one ballot: how it ends. The greater wins; of two ends, the earlier. */
+static enum merge_change merge_end(struct job_record *into, const struct job_record *from)
 {
 	enum merge_change change = MERGE_NOTHING;
 
-	if (order_cmp(&from->order, &into->order) > 0) {
-		into->order = from->order;
-		change = MERGE_STATE;
-	}
 	if (collect_cmp(&from->collect, &into->collect) > 0) {
 		into->collect = from->collect;
 		change = MERGE_STATE;
 	}
 	if (mean_cmp(&from->mean, &into->mean) > 0) {
 		into->mean = from->mean;
-		change = MERGE_STATE;
-	}
-	if (verdict_cmp(&from->verdict, &into->verdict) > 0) {
-		into->verdict = from->verdict;
 		change = MERGE_STATE;
 	}
 	if (from->ended_ms != 0 && (into->ended_ms == 0 || from->ended_ms < into->ended_ms)) {
@@ -138,10 +135,30 @@ static enum merge_change merge_rest(struct job_record *into, const struct job_re
 	return change;
 }
 
+/* Of the job, whatever the ballot: the greater wins. */
+static enum merge_change merge_orders(struct job_record *into, const struct job_record *from)
+{
+	enum merge_change change = MERGE_NOTHING;
+
+	if (order_cmp(&from->order, &into->order) > 0) {
+		into->order = from->order;
+		change = MERGE_STATE;
+	}
+	if (verdict_cmp(&from->verdict, &into->verdict) > 0) {
+		into->verdict = from->verdict;
+		change = MERGE_STATE;
+	}
+	return change;
+}
+
+static enum merge_change greater(enum merge_change a, enum merge_change b)
+{
+	return a > b ? a : b;
+}
+
 enum status merge_record(struct job_record *into, const struct job_record *from, enum merge_change *change)
 {
 	int ballots = job_ballot_cmp(&from->ballot, &into->ballot);
-	enum merge_change c;
 
 	*change = MERGE_NOTHING;
 	if (ballots > 0 || (ballots == 0 && into->n_ranks == 0 && from->n_ranks > 0)) {
@@ -151,7 +168,8 @@ enum status merge_record(struct job_record *into, const struct job_record *from,
 	} else if (ballots == 0) {
 		*change = merge_ranks(into, from);
 	}
-	c = merge_rest(into, from);
-	*change = c > *change ? c : *change;
+	if (ballots == 0)
+		*change = greater(*change, merge_end(into, from));
+	*change = greater(*change, merge_orders(into, from));
 	return ST_OK;
 }

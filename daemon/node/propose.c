@@ -270,9 +270,13 @@ static int takes_over(const struct job *j, const struct step *st)
 		return j->rec.n_ranks == 0 && st->now_ms >= j->hold_ms; /* it was this node, before a restart */
 	if (!members_is_gone(st->members, by) || members_has_lower(st->members, &st->cfg->id))
 		return 0;
-	for (uint32_t i = 0; i < j->rec.n_ranks; i++)
-		if (j->rec.ranks[i].view.state <= CONTROL_RANK_STARTING)
-			early |= UINT64_C(1) << i;
+	for (uint32_t i = 0; i < j->rec.n_ranks; i++) {
+		enum control_rank_state s = j->rec.ranks[i].view.state;
+
+		if (s > CONTROL_RANK_READY && s != CONTROL_RANK_LOST)
+			return 0; /* it has run: that is not thrown away */
+		early |= (uint64_t)(s <= CONTROL_RANK_STARTING) << i;
+	}
 	return j->rec.n_ranks == 0 || (early & j->phase.left) != 0;
 }
 
@@ -291,6 +295,9 @@ static void begin(struct job *j, struct step *st)
 	mem_free(j->rec.ranks);
 	j->rec.ranks = NULL;
 	j->rec.n_ranks = 0;
+	j->rec.started_ms = j->rec.ended_ms = 0;
+	memset(&j->rec.collect, 0, sizeof j->rec.collect);
+	memset(&j->rec.mean, 0, sizeof j->rec.mean);
 	j->touched = j->store = j->tell = 1;
 	step_job_log(st, &j->rec.id, NODE_LOG_INFO, "%s proposes, attempt %u", st->cfg->name, j->rec.ballot.attempt);
 }

@@ -246,8 +246,12 @@ static int on_send(struct sim_nodes *s, uint32_t node, struct node_action *a)
 
 static void on_log(struct sim_nodes *s, uint32_t node, const struct node_action *a)
 {
+	char job[16] = "";
+
 	s->bugs += a->level == NODE_LOG_BUG;
-	sim_trace(s, node, a->what != NULL ? a->what : "job log", a->text);
+	if (a->type == NODE_DO_JOB_LOG)
+		(void)snprintf(job, sizeof job, "job %u", a->job.b[15]);
+	sim_trace(s, node, a->what != NULL ? a->what : job, a->text);
 }
 
 static void carry_out(struct sim_nodes *s, uint32_t node, struct node_action *a)

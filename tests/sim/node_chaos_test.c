@@ -1,11 +1,13 @@
-/* Anything may happen, by seed: deaths, restarts, orderly leaves, partitions, killed workers, missing
- * data, stops, several jobs at once. When peace has come, all jobs are over everywhere, all nodes hold the
- * same records, no worker is left, and nothing is busy. */
+/* Anything may happen, by seed: deaths, restarts, orderly leaves, partitions, killed and misbehaving workers,
+ * slow loads, missing data, stops, several jobs at once. When peace has come, all jobs are over everywhere,
+ * all nodes hold the same records, no worker is left, and nothing is busy. */
 #include "tests/lib/sim_story.h"
 
 #include "libcore/base/rng.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #define NODES 6U
 #define JOBS 3U
@@ -35,7 +37,7 @@ static void submit(struct chaos *c, uint32_t node)
 
 static void mischief(struct chaos *c)
 {
-	uint32_t node = draw(c, NODES), what = draw(c, 12);
+	uint32_t node = draw(c, NODES), what = draw(c, 14);
 
 	if (what < 3)
 		submit(c, node);
@@ -51,6 +53,10 @@ static void mischief(struct chaos *c)
 		sim_node_partition(c->s, 0);
 	else if (what == 10)
 		sim_node_kill_worker(c->s, node, draw(c, 2) == 0 ? 9 : 11);
+	else if (what == 12)
+		sim_node_puppet(c->s, node, draw(c, 2) == 0 ? SIM_PUPPET_GOOD : (enum sim_puppet)draw(c, SIM_PUPPET_DEAF + 1));
+	else if (what == 13)
+		sim_node_load_ms(c->s, node, 50 + draw(c, 9000));
 	else if (c->n_jobs > 0 && draw(c, 3) == 0)
 		sim_node_stop_job(c->s, node, &c->jobs[draw(c, c->n_jobs)]);
 	else
@@ -97,6 +103,11 @@ static void live(uint64_t seed)
 
 Test(node_chaos, after_anything_all_jobs_end_and_all_nodes_agree)
 {
-	for (uint64_t seed = 1; seed <= 60; seed++)
+	const char *more = getenv("DADAM_SIM_SEEDS"); /* for a long run by hand: FIRST-LAST */
+	unsigned first = 1, last = 60;
+
+	if (more != NULL)
+		cr_assert_eq(sscanf(more, "%u-%u", &first, &last), 2, "DADAM_SIM_SEEDS=%s, wanted FIRST-LAST", more);
+	for (uint64_t seed = first; seed <= last; seed++)
 		live(seed);
 }

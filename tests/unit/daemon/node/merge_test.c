@@ -173,6 +173,25 @@ Test(merge, a_stop_is_never_taken_back_and_an_older_attempt_brings_no_roster)
 	job_record_fini(&b);
 }
 
+Test(merge, plan_mean_and_end_go_with_their_ballot)
+{
+	struct job_record old = with_roster(1), newer = with_roster(2);
+	enum merge_change c;
+
+	old.collect.plan = 70;
+	old.collect.ranks = 1;
+	old.mean.of = 3;
+	old.ended_ms = 5;
+	cr_assert_eq(merge_record(&newer, &old, &c), ST_OK);
+	cr_assert_eq(newer.collect.plan, 0);
+	cr_assert_eq(merge_record(&old, &newer, &c), ST_OK);
+	cr_assert_eq(old.collect.plan, 0);
+	cr_assert_eq(old.mean.of, 0);
+	cr_assert_eq(old.ended_ms, 0);
+	job_record_fini(&old);
+	job_record_fini(&newer);
+}
+
 Test(merge, without_memory_the_record_stays_as_it_was)
 {
 	struct job_record a = with_roster(1), b = with_roster(2), copy;

@@ -253,6 +253,28 @@ Test(propose, a_start_that_is_not_complete_is_taken_over_and_its_worker_killed)
 	cr_assert_eq(one_phase(&o, NULL), CONTROL_WAITING);
 }
 
+Test(propose, what_has_run_is_not_thrown_away_when_a_rank_comes_back_from_the_dead)
+{
+	struct id job = one_job_id();
+	static const uint8_t ranks[] = {0x60, 0x50, 0x90};
+
+	one_take_part(&o, 1, 0x10, 1, ranks, 3); /* the proposer has no rank, rank 0 never came */
+	one_ready(&o);
+	one_rank_is(&o, 2, 0x10, 1, 2, 0x90, CONTROL_RANK_DONE, "");
+	one_lost(&o, 1, "reset");
+	one_progress(&o, CONTROL_RANK_TRAINED);
+	while (o.now < 15500) {
+		o.now += 500;
+		one_msg(&o, 2, &(struct peer_msg){.type = PEER_PING});
+		one_worker(&o, &(struct worker_msg){.type = WORKER_LOG});
+	}
+	one_worker(&o, &(struct worker_msg){.type = WORKER_DONE});
+	cr_assert_eq(one_phase(&o, NULL), CONTROL_DONE);
+	one_peer(&o, 5, 0x60);
+	one_tick(&o, o.now + 1000);
+	cr_assert_eq(node_record(o.node, &job)->ballot.attempt, 1);
+}
+
 Test(propose, records_are_told_at_session_up_every_second_to_one_and_at_a_death_to_all)
 {
 	submit(4);
