@@ -85,6 +85,8 @@ size_t conn_queued(const struct conn *c);
 int conn_is_full(const struct conn *c);
 uint64_t conn_bytes_sent(const struct conn *c), conn_bytes_received(const struct conn *c);
 uint64_t conn_heard_ms(const struct conn *c);          /* uv_now of the last byte heard */
+/* Bytes a second that the network takes of what is sent (tcp_speed.h); 0: not known. */
+double conn_speed(const struct conn *c);
 /* The user at the other end of a Unix socket; 0, or -1 when it cannot be told. */
 int conn_peer_uid(const struct conn *c, uint32_t *uid);
 void conn_peer_address(const struct conn *c, char out[64]); /* "IP:PORT" */

@@ -6,6 +6,8 @@
  * libuv never refuses a write: whoever produces looks at conn_is_full(). */
 #include "daemon/io/conn_private.h"
 
+#include "daemon/io/tcp_speed.h"
+
 #include "libcore/base/mem.h"
 
 static void on_written(uv_write_t *req, int status);
@@ -148,6 +150,13 @@ enum status conn_send_blob(struct conn *c, struct blob *b, conn_sent_fn sent, vo
 	if (st == ST_OK)
 		w->sent = sent;
 	return st;
+}
+
+double conn_speed(const struct conn *c)
+{
+	uv_os_fd_t fd;
+
+	return c->u.handle.type == UV_TCP && uv_fileno(&c->u.handle, &fd) == 0 ? tcp_speed(fd) : 0;
 }
 
 /* ---- descriptors over an ipc connection ---- */

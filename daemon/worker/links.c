@@ -26,9 +26,8 @@ struct link {
 	uint32_t occupied;   /* bit set of places */
 	uint8_t *packed;     /* a payload that is not plain, wire_bound bytes */
 	uint64_t counted;    /* conn's bytes that are in the totals already */
-	uint32_t n_unsent;   /* model frames queued */
-	uint64_t waiting_since; /* n_unsent > 0 since then (ns) */
-	double waited_s;     /* this round, with model frames in the queue */
+	uint64_t timed;      /* conn's bytes whose time is in busy_s, or before it */
+	double busy_s, busy_bytes; /* this round: what the network took for what was sent */
 	char why[160];
 };
 
@@ -66,7 +65,6 @@ enum status links_create(struct links **out, uv_loop_t *loop, const struct links
 		mem_free(l);
 		return st;
 	}
-	wire_set_local(l->wire, 1);
 	*out = l;
 	return ST_OK;
 }
@@ -114,24 +112,6 @@ static enum status make_link(struct link **out, struct links *l, uint32_t slot, 
 	return ST_OK;
 }
 
-static int is_loopback(const struct conn *c)
-{
-	char address[64];
-
-	conn_peer_address(c, address);
-	return strncmp(address, "127.", 4) == 0 || strncmp(address, "[::1]", 5) == 0 || strcmp(address, "unix") == 0;
-}
-
-static void look_where_peers_are(struct links *l)
-{
-	int local = 1;
-
-	for (uint32_t s = 0; s < LINKS_MAX; s++)
-		if (l->slots[s] != NULL && !is_loopback(l->slots[s]->conn))
-			local = 0;
-	wire_set_local(l->wire, local);
-}
-
 static enum status check_take(const struct links *l, uint32_t rank, int slot, struct error *err)
 {
 	if (rank >= l->cfg.n_ranks || rank == l->cfg.rank)
@@ -171,10 +151,7 @@ enum status links_take(struct links *l, struct conn *from, uint64_t link, uint32
 
 static void on_open(void *data, struct conn *c)
 {
-	struct link *k = data;
-
-	(void)c;
-	look_where_peers_are(k->all); /* the address is known now */
+	(void)data, (void)c;
 }
 
 /* ---- what comes in ---- */
@@ -361,12 +338,23 @@ enum status links_send_model(struct links *l, uint64_t slots, struct link_msg *m
 			links_close(l, s, why.msg);
 			continue;
 		}
-		if (k->n_unsent++ == 0)
-			k->waiting_since = uv_hrtime();
 		count_model(l, m, b);
 	}
 	blob_unref(b);
 	return ST_OK;
+}
+
+/* Bytes that have left since the last time, at the speed of now. */
+static void take_time(struct link *k)
+{
+	double speed = conn_speed(k->conn);
+	uint64_t sent = conn_bytes_sent(k->conn);
+
+	if (speed > 0) {
+		k->busy_bytes += (double)(sent - k->timed);
+		k->busy_s += (double)(sent - k->timed) / speed;
+	}
+	k->timed = sent;
 }
 
 static void on_sent(void *data, struct conn *c, uint64_t tag, int status)
@@ -374,10 +362,9 @@ static void on_sent(void *data, struct conn *c, uint64_t tag, int status)
 	struct link *k = data;
 
 	(void)c;
-	if (--k->n_unsent == 0)
-		k->waited_s += (double)(uv_hrtime() - k->waiting_since) * 1e-9;
 	if (status != 0 || k->closing)
 		return;
+	take_time(k);
 	tell(k->all, (struct links_event){.type = LINKS_SENT, .slot = k->slot, .rank = k->rank,
 			.model = (enum link_type)(tag >> 56), .round = tag >> 32 & LINKS_ROUND_BITS, .segment = (uint32_t)tag});
 }
@@ -467,7 +454,6 @@ static void on_close(void *data, struct conn *c, const struct error *why)
 	snprintf(k->why, sizeof k->why, "%.150s", why != NULL && why->msg[0] != 0 ? why->msg : "closed in order");
 	ev.why = k->why;
 	l->slots[k->slot] = NULL;
-	look_where_peers_are(l);
 	tell(l, ev);
 	mem_free(k->packed);
 	mem_free(k);
@@ -492,19 +478,20 @@ void links_release_all(struct links *l, uint32_t segment)
 		links_release(l, s, segment);
 }
 
-void links_round_over(struct links *l)
+const char *links_round_over(struct links *l)
 {
 	double slowest = 0;
 
 	for (uint32_t s = 0; s < LINKS_MAX; s++) {
 		struct link *k = l->slots[s];
 
-		if (k == NULL)
+		if (k == NULL || k->busy_s <= 0)
 			continue;
-		slowest = k->waited_s > slowest ? k->waited_s : slowest;
-		k->waited_s = 0;
+		if (slowest <= 0 || k->busy_bytes / k->busy_s < slowest)
+			slowest = k->busy_bytes / k->busy_s;
+		k->busy_s = k->busy_bytes = 0;
 	}
-	wire_round_over(l->wire, slowest);
+	return wire_round_over(l->wire, slowest);
 }
 
 uint32_t links_n_params(const struct links *l, uint32_t segment)

@@ -96,8 +96,8 @@ void links_tick(struct links *l, uint64_t round, int32_t waiting_for);
 /* End in order: shut down every writing side; each closes at its peer's end, or after limit_ms. */
 void links_finish(struct links *l, unsigned limit_ms);
 
-/* A round is over: the lossless stage may change its mind (wire.h). */
-void links_round_over(struct links *l);
+/* A round is over: the lossless stage may change its mind; then a sentence for the log, else NULL. */
+const char *links_round_over(struct links *l);
 
 uint32_t links_n_params(const struct links *l, uint32_t segment); /* of that segment */
 uint32_t links_n_segments(const struct links *l);

@@ -174,6 +174,15 @@ static void drop_places(struct rounds *r, const struct gossip_action *a)
 			links_release(r->cfg.links, a->slot, p);
 }
 
+static void end_round(struct rounds *r, const struct gossip_action *a)
+{
+	const char *news = links_round_over(r->cfg.links);
+
+	r->missed += a->missed;
+	if (news != NULL)
+		r->cfg.host.log(r->cfg.host.data, 1, news);
+}
+
 static void carry_out(struct rounds *r, const struct gossip_action *a)
 {
 	const struct rounds_host *host = &r->cfg.host;
@@ -204,8 +213,7 @@ static void carry_out(struct rounds *r, const struct gossip_action *a)
 		links_close(r->cfg.links, a->slot, a->why);
 		break;
 	case GOSSIP_DO_ROUND_OVER:
-		r->missed += a->missed;
-		links_round_over(r->cfg.links);
+		end_round(r, a);
 		break;
 	case GOSSIP_DO_TRAINED:
 		host->trained(host->data, a->stopped);

@@ -1,6 +1,8 @@
 /* Payloads of model frames. See wire.h. */
 #include "daemon/worker/wire.h"
 
+#include "daemon/worker/stage.h"
+
 #include "libcore/base/mem.h"
 #include "libcore/compress/lossless.h"
 
@@ -11,8 +13,8 @@
 
 struct wire {
 	enum wire_mode mode;
-	int all_local;
-	int too_fast; /* auto: the links are faster than the stage */
+	struct stage stage; /* auto */
+	char why[160];
 	uint32_t segment;
 	struct compress *identity;
 	struct lossless *lossless;
@@ -20,8 +22,6 @@ struct wire {
 	size_t scratch_len;
 	uint32_t blob_cap; /* the stage wants room, although what grows is sent raw */
 	struct blob *pool[POOL];
-	double stage_s;      /* in the stage, this round */
-	uint64_t stage_bytes; /* through the stage, this round */
 };
 
 /* The lossless stage never makes a payload longer: what would grow is sent raw. */
@@ -87,7 +87,7 @@ int wire_is_on(const struct wire *w)
 {
 	switch (w->mode) {
 	case WIRE_AUTO:
-		return !w->all_local && !w->too_fast;
+		return w->stage.is_on || w->stage.look;
 	case WIRE_ON:
 		return 1;
 	case WIRE_OFF:
@@ -104,8 +104,7 @@ static int fill_staged(struct wire *w, struct blob *b, struct link_model_delta *
 
 	d->encoded_len = (uint32_t)compress_encode(w->identity, w->scratch, x, d->n, NULL);
 	len = lossless_encode(w->lossless, b->payload, b->payload_cap, w->scratch, d->encoded_len, sizeof(float));
-	w->stage_s += (double)(uv_hrtime() - begin) * 1e-9;
-	w->stage_bytes += d->encoded_len;
+	stage_saw(&w->stage, (double)(uv_hrtime() - begin) * 1e-9, d->encoded_len, len > 0 ? len : d->encoded_len);
 	if (len == 0) {
 		memcpy(b->payload, w->scratch, d->encoded_len);
 		b->payload_len = d->encoded_len;
@@ -176,15 +175,10 @@ enum status wire_decode(struct wire *w, real *out, const struct link_model_delta
 	return compress_decode(w->identity, out, d->n, w->scratch, d->encoded_len, NULL, err);
 }
 
-void wire_set_local(struct wire *w, int all_local)
+const char *wire_round_over(struct wire *w, double speed)
 {
-	w->all_local = all_local;
-}
-
-void wire_round_over(struct wire *w, double slowest_wait_s)
-{
-	if (w->stage_bytes >= WIRE_AUTO_BYTES && slowest_wait_s < w->stage_s)
-		w->too_fast = 1;
-	w->stage_s = 0;
-	w->stage_bytes = 0;
+	if (w->mode != WIRE_AUTO || !stage_judge(&w->stage, speed))
+		return NULL;
+	stage_text(&w->stage, w->why);
+	return w->why;
 }

@@ -1,9 +1,7 @@
 /* From parameters to the payload of a model frame and back: compressor, then the lossless stage.
  *
- * The lossless stage costs more than a fast wire, so `wire.zstd: auto` decides by one simple rule:
- *   - off while every neighbour is on this host (loopback addresses);
- *   - else on, until a round of at least WIRE_AUTO_BYTES in which the stage took longer than the
- *     slowest link kept segments waiting in its write queue; then off for the rest of the job.
+ * The lossless stage costs more than a fast wire; with `wire.zstd: auto` stage.h decides after every
+ * round, for all links of this rank (a segment is encoded once for all of them).
  * Blobs come from a pool: memory of a quarter of a MiB that is new for every segment would cost more
  * than what is done with it. Loop thread only. */
 #ifndef DAEMON_WORKER_WIRE_H
@@ -16,8 +14,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-
-#define WIRE_AUTO_BYTES ((uint64_t)16 << 20)
 
 enum wire_mode { WIRE_AUTO, WIRE_ON, WIRE_OFF };
 
@@ -45,11 +41,9 @@ size_t wire_bound(uint32_t n);
 MUST_CHECK enum status wire_decode(struct wire *w, real *out, const struct link_model_delta *d, const uint8_t *payload,
 		size_t len, struct error *err);
 
-/* auto: are all peers on this host? Told whenever a link opens or closes. */
-void wire_set_local(struct wire *w, int all_local);
-
-/* auto: a round is over, in which the slowest link kept segments waiting for so long. */
-void wire_round_over(struct wire *w, double slowest_wait_s);
+/* A round is over; speed of the slowest link in bytes/s, 0: not known. With auto the stage may change
+ * its mind: then a sentence for the log, valid until the next call; else NULL. */
+const char *wire_round_over(struct wire *w, double speed);
 
 int wire_is_on(const struct wire *w);
 

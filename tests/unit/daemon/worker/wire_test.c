@@ -31,7 +31,6 @@ static enum link_lossless round_trip(enum wire_mode mode)
 	real x[N], y[N];
 
 	fill(x);
-	wire_set_local(w, 0);
 	cr_assert_eq(wire_encode(w, &b, &m, x, NULL), ST_OK);
 	cr_assert_eq(m.u.delta.encoded_len, N * sizeof(real));
 	cr_assert_eq(wire_check(&m.u.delta, b->payload_len, NULL), ST_OK);
@@ -47,7 +46,7 @@ Test(wire, the_same_bits_come_back_with_and_without_the_stage)
 {
 	cr_assert_eq(round_trip(WIRE_OFF), LINK_RAW);
 	cr_assert_eq(round_trip(WIRE_ON), LINK_PLANES_ZSTD);
-	cr_assert_eq(round_trip(WIRE_AUTO), LINK_PLANES_ZSTD);
+	cr_assert_eq(round_trip(WIRE_AUTO), LINK_RAW, "no link was seen yet");
 }
 
 Test(wire, a_blob_that_a_link_still_holds_is_not_written_to)
@@ -94,33 +93,48 @@ Test(wire, sizes_that_do_not_fit_are_refused_before_a_byte_is_read)
 	}
 }
 
-Test(wire, auto_is_off_on_one_host_and_for_links_that_are_faster_than_the_stage)
+static enum link_lossless encode_one(struct wire *w, const real *x)
 {
 	struct link_msg m = {.type = LINK_MODEL_DELTA, .u.delta = {.n = N}};
-	struct wire *w = make(WIRE_AUTO);
 	struct blob *b;
+
+	cr_assert_eq(wire_encode(w, &b, &m, x, NULL), ST_OK);
+	blob_unref(b);
+	return m.u.delta.lossless;
+}
+
+Test(wire, auto_looks_at_a_segment_of_a_slow_link_and_turns_the_stage_on)
+{
+	struct wire *w = make(WIRE_AUTO);
+	const char *news;
 	real x[N];
 
 	fill(x);
-	wire_set_local(w, 1);
-	cr_assert_not(wire_is_on(w));
-	wire_set_local(w, 0);
+	cr_assert_null(wire_round_over(w, 1e3)); /* a link was seen, not yet what the stage would save */
+	cr_assert_eq(encode_one(w, x), LINK_PLANES_ZSTD);
+	cr_assert_eq(encode_one(w, x), LINK_RAW, "one segment is enough");
+	news = wire_round_over(w, 1e3);
+	cr_assert(news != NULL && strstr(news, "wire.zstd on") != NULL, "%s", news);
 	cr_assert(wire_is_on(w));
-	wire_round_over(w, 0); /* a small round says nothing */
-	cr_assert(wire_is_on(w));
-	for (uint64_t bytes = 0; bytes < WIRE_AUTO_BYTES; bytes += sizeof x) {
-		cr_assert_eq(wire_encode(w, &b, &m, x, NULL), ST_OK);
-		blob_unref(b);
-	}
-	wire_round_over(w, 1000); /* the link was the slow part */
-	cr_assert(wire_is_on(w));
-	for (uint64_t bytes = 0; bytes < WIRE_AUTO_BYTES; bytes += sizeof x) {
-		cr_assert_eq(wire_encode(w, &b, &m, x, NULL), ST_OK);
-		blob_unref(b);
-	}
-	wire_round_over(w, 0);
-	cr_assert_not(wire_is_on(w));
+	cr_assert_eq(encode_one(w, x), LINK_PLANES_ZSTD);
+	cr_assert_eq(encode_one(w, x), LINK_PLANES_ZSTD);
 	wire_destroy(w);
+}
+
+Test(wire, on_and_off_are_orders)
+{
+	struct wire *on = make(WIRE_ON), *off = make(WIRE_OFF);
+	real x[N];
+
+	fill(x);
+	for (int round = 0; round < 10; round++) {
+		cr_assert_eq(encode_one(on, x), LINK_PLANES_ZSTD);
+		cr_assert_eq(encode_one(off, x), LINK_RAW);
+		cr_assert_null(wire_round_over(on, 1e12));
+		cr_assert_null(wire_round_over(off, 1));
+	}
+	wire_destroy(on);
+	wire_destroy(off);
 }
 
 Test(wire, without_memory_nothing_is_made_and_nothing_is_left)

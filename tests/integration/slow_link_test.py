@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""`wire.zstd: auto` on a slow network: the loopback of a network namespace of our own, shaped to 100 Mbit/s by
+tc. Where namespaces or tc are not allowed every test skips and says why. The host's loopback is left alone."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+from harness import BUILD, SLOWER, check, main, skip, test
+
+os.environ["DADAM_PLUGIN_PATH"] = os.path.join(BUILD, "tests", "plugins")
+RATE = 100e6 / 8  # bytes per second
+PARAMS = 1500000
+INSIDE = "DADAM_TEST_NAMESPACE"  # set in the child; its value: why there is no shaped network, or ""
+SHAPE = "ip link set lo up"
+TC = "tc qdisc add dev lo root tbf rate 100mbit burst 512kb latency 50ms"
+
+
+def enter():
+    """Start ourselves again with a loopback of our own; without the right to, go on and skip."""
+    if INSIDE in os.environ:
+        return
+    why = ""
+    if not all(shutil.which(p) for p in ("unshare", "ip", "tc")):
+        why = "unshare, ip or tc is not installed"
+    else:
+        for flags in (["-n"], ["-r", "-n"]):
+            tried = subprocess.run(["unshare", *flags, "sh", "-c", f"{SHAPE} && {TC}"], capture_output=True, text=True, check=False)
+            if tried.returncode == 0:
+                os.environ[INSIDE] = ""
+                os.execvp("unshare", ["unshare", *flags, "sh", "-c", f'{SHAPE} && exec "$@"', "sh", sys.executable, *sys.argv])
+            why = "no shaped network namespace: " + " ".join(tried.stderr.split())
+    os.environ[INSIDE] = why
+
+
+def tc(command):
+    if os.environ[INSIDE]:
+        skip(os.environ[INSIDE])
+    r = subprocess.run(command.split(), capture_output=True, text=True, check=False)
+    check(r.returncode == 0, r.stderr)
+
+
+def job(d):
+    return d.json("show", "job")["jobs"][0]
+
+
+def submit(c, nodes, steps, extra=""):
+    path = os.path.join(c.dir, "job.yaml")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(f"name: job\nmodel: {{plugin: quadratic, options: {{params: {PARAMS}}}}}\ndata: {{format: none}}\n"
+                f"algorithm: {{name: d-adam, period: 1}}\nsteps: {steps}\nbatch: 1\nworkers: {{min: 2, wait: 1m}}\n"
+                f"evaluate: {{every: 100000}}\ntimeouts: {{link: 10s}}\n{extra}")
+    nodes[0].ctl("submit", path)
+
+
+def sent():
+    """Time, and bytes that lo has carried."""
+    with open("/proc/net/dev", encoding="ascii") as f:
+        return time.monotonic(), int(re.search(r"lo:\s*(\d+)", f.read()).group(1))
+
+
+def round_at(c, d, least, seconds):
+    def there():
+        j = job(d)
+        check(j["phase"] not in ("failed", "stopped"), j["why"])
+        return j["phase"] == "done" or min((r["round"] for r in j["ranks"]), default=0) >= least
+    c.wait(seconds, there, f"round {least}", 0.01)
+    return sent()
+
+
+def finish(c, nodes, seconds):
+    for d in nodes:
+        c.wait(seconds, lambda d=d: job(d)["phase"] in ("done", "failed"), f"{d.name}: the end")
+        check(job(d)["phase"] == "done", job(d)["why"])
+
+
+def sentences(nodes):
+    return [re.findall(r"wire\.zstd (?:on|off): .*", d.ctl("logs", "job").stdout) for d in nodes]
+
+
+def ratio(d):
+    r = job(d)["ranks"][0]
+    return r["wire_bytes"] / r["payload_bytes"]
+
+
+@test
+def on_a_slow_link_zstd_turns_itself_on_and_the_link_is_full(c):
+    tc(TC)
+    try:
+        nodes = c.mesh(2)
+        submit(c, nodes, 16)
+        begin, before = round_at(c, nodes[0], 3, 60)
+        end, after = round_at(c, nodes[0], 13, 60)
+        speed, mean = (after - before) / (end - begin), (after - before) / 2 / 10
+        print(f"# {speed / RATE:.3f} of 100 Mbit/s used, {(end - begin) / 10:.3f} s a round of {mean / 1e6:.2f} MB each way "
+              f"({4e-6 * PARAMS:.2f} MB raw)")
+        finish(c, nodes, 60)
+        for d, said in zip(nodes, sentences(nodes)):
+            print(f"# {d.name}: {said}")
+            check(len(said) == 1 and " on: " in said[0], f"{d.name}: {said}")
+        check(ratio(nodes[0]) < 0.97, f"{ratio(nodes[0])} bytes sent for each of the payload")
+        check(SLOWER > 1 or (end - begin) / 10 <= 1.10 * 2 * mean / RATE, f"a round takes {(end - begin) / 10:.3f} s, bytes/rate is "
+              f"{2 * mean / RATE:.3f} s")
+    finally:
+        tc("tc qdisc del dev lo root")
+
+
+@test
+def on_a_fast_link_it_stays_off(c):
+    tc("ip link set lo up")
+    nodes = c.mesh(2)
+    submit(c, nodes, 80)
+    finish(c, nodes, 60)
+    check(sentences(nodes) == [[], []], f"it said {sentences(nodes)}")
+    check(ratio(nodes[0]) > 0.98, f"{ratio(nodes[0])} bytes sent for each of the payload")
+
+
+enter()
+main()
