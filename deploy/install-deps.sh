@@ -2,6 +2,7 @@
 # Installs what dadam needs to be built, tested and tried: Debian packages only, nothing else.
 #
 #   deploy/install-deps.sh           build, demo and tests
+#   deploy/install-deps.sh --build   only what it takes to build the programs (as in the container's image)
 #   deploy/install-deps.sh --check   say what is missing, install nothing (exit 1 when something is)
 #
 # Does nothing when all is there. Needs root (or sudo) only when something has to be installed.
@@ -16,8 +17,10 @@ is_installed() {
 	dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed
 }
 
+wanted="$build $demo $tests"
+[ "${1:-}" != --build ] || wanted=$build
 missing=
-for package in $build $demo $tests; do
+for package in $wanted; do
 	is_installed "$package" || missing="$missing $package"
 done
 if [ -z "$missing" ]; then
