@@ -61,6 +61,16 @@ static int refuse_special(struct shell *sh, const char *path)
 	return shell_fail(sh, &err, EXIT_USAGE);
 }
 
+/* `-o json` means the output format for every other verb. */
+static int refuse_format(struct shell *sh, const char *path)
+{
+	struct error err;
+
+	(void)error_set(&err, ST_INVALID, "export: -o is the file here, found '%s'", path);
+	error_hint(&err, "a document about it: dadamctl -o json export JOB -o FILE; a file of that name: -o ./%s", path);
+	return shell_fail(sh, &err, EXIT_USAGE);
+}
+
 static int target_open(struct target *t)
 {
 	struct stat s;
@@ -71,6 +81,8 @@ static int target_open(struct target *t)
 		t->fd = STDOUT_FILENO;
 		return isatty(STDOUT_FILENO) ? refuse_terminal(t->sh) : 0;
 	}
+	if (strcmp(t->path, "json") == 0 || strcmp(t->path, "table") == 0)
+		return refuse_format(t->sh, t->path);
 	there = stat(t->path, &s) == 0;
 	if (there && S_ISDIR(s.st_mode))
 		return refuse_folder(t->sh, t->path);
