@@ -103,17 +103,18 @@ static struct job_links *table_of(struct roster *ro, struct step *st, const stru
 	return jl;
 }
 
-static int exchanges(const struct job *j, uint32_t rank)
+/* A trained rank begins no round, but a late one starts with it, and the mean needs the link. */
+static int wants_links(const struct job *j, uint32_t rank)
 {
 	enum control_rank_state s = j->rec.ranks[rank].view.state;
 
-	return s == CONTROL_RANK_READY || s == CONTROL_RANK_RUNNING;
+	return s == CONTROL_RANK_READY || s == CONTROL_RANK_RUNNING || s == CONTROL_RANK_TRAINED;
 }
 
 /* May a link between this node's rank and that one be made now? */
 static int is_open(const struct job *j, const struct step *st, uint32_t rank)
 {
-	return (j->worker.neighbours >> rank & 1) != 0 && exchanges(j, j->worker.rank) && exchanges(j, rank) &&
+	return (j->worker.neighbours >> rank & 1) != 0 && wants_links(j, j->worker.rank) && wants_links(j, rank) &&
 			(j->phase.lost >> rank & 1) == 0 && members_conn(st->members, &j->rec.ranks[rank].view.node) != 0;
 }
 

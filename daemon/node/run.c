@@ -169,20 +169,34 @@ static void tell_gone_rank(struct job *j, struct step *st, uint32_t rank)
 	struct worker_msg msg = {.type = WORKER_RANK_GONE};
 
 	msg.u.gone.rank = rank;
-	text_put(msg.u.gone.why, sizeof msg.u.gone.why, "%s: %s", v->node_name, v->why[0] != '\0' ? v->why : "its node cannot be reached");
+	text_put(msg.u.gone.why, sizeof msg.u.gone.why, "%s: %s", v->node_name,
+			v->why[0] != '\0' ? v->why : v->state == CONTROL_RANK_DONE ? "has finished" : "its node cannot be reached");
 	if (!step_worker(st, NODE_DO_WORKER_SEND, &j->rec.id, 0, &msg))
 		return;
 	j->worker.gone_told |= BIT(rank);
 	step_job_log(st, &j->rec.id, NODE_LOG_WARN, "goes on without rank %u: %s", rank, msg.u.gone.why);
 }
 
+/* Whom the worker shall not wait for: who is lost, and before it runs, who has ended. */
+static uint64_t not_to_wait_for(const struct job *j)
+{
+	uint64_t mask = j->phase.lost;
+	int waits = j->rec.ranks[j->worker.rank].view.state <= CONTROL_RANK_READY;
+
+	for (uint32_t i = 0; waits && i < j->rec.n_ranks; i++)
+		if (phase_rank_is_final(j->rec.ranks[i].view.state))
+			mask |= BIT(i);
+	return mask & ~BIT(j->worker.rank);
+}
+
 static void tell_gone(struct job *j, struct step *st)
 {
 	struct job_worker *w = &j->worker;
+	uint64_t mask = not_to_wait_for(j);
 
-	w->gone_told &= j->phase.lost; /* who came back may be lost once more */
+	w->gone_told &= mask; /* who came back may be lost once more */
 	for (uint32_t i = 0; i < j->rec.n_ranks; i++)
-		if ((j->phase.lost & ~w->gone_told & BIT(i)) != 0 && i != w->rank)
+		if ((mask & ~w->gone_told & BIT(i)) != 0)
 			tell_gone_rank(j, st, i);
 }
 

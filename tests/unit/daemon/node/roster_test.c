@@ -239,9 +239,17 @@ Test(roster, a_link_that_went_down_is_offered_again_while_both_run)
 	one_tick(&o, 12700);
 	cr_assert_not_null(one_sent(&o, 2, PEER_LINK_OFFER));
 	answer(one_sent(&o, 2, PEER_LINK_OFFER)->u.link_offer.link, 0);
-	one_rank_is(&o, 2, 0x10, 1, 2, 0x90, CONTROL_RANK_TRAINED, "");
+	one_rank_is(&o, 2, 0x10, 1, 2, 0x90, CONTROL_RANK_DONE, "");
 	one_tick(&o, 13400);
 	cr_assert_null(one_sent(&o, 2, PEER_LINK_OFFER));
+}
+
+Test(roster, a_trained_rank_is_linked_too_for_the_late_and_for_the_mean)
+{
+	answer(mine.link, 0);
+	one_rank_is(&o, 2, 0x10, 1, 2, 0x90, CONTROL_RANK_TRAINED, "");
+	one_tick(&o, 10300);
+	cr_assert_not_null(one_sent(&o, 2, PEER_LINK_OFFER));
 }
 
 Test(roster, wrong_offers_are_refused_with_the_reason)

@@ -215,6 +215,16 @@ Test(run, a_lost_rank_is_told_to_the_worker_once_and_a_lost_session_is_not)
 	cr_assert_eq(one_ordered(&o, WORKER_RANK_GONE)->u.gone.rank, 0);
 }
 
+Test(run, a_worker_that_waits_for_links_does_not_wait_for_who_has_finished)
+{
+	one_ready(&o);
+	one_rank_is(&o, 2, 0x10, 1, 2, 0x90, CONTROL_RANK_DONE, "");
+	cr_assert_str_eq(one_ordered(&o, WORKER_RANK_GONE)->u.gone.why, "peer-90: has finished");
+	one_progress(&o, CONTROL_RANK_RUNNING);
+	one_rank_is(&o, 1, 0x10, 1, 0, 0x10, CONTROL_RANK_DONE, "");
+	cr_assert_null(one_ordered(&o, WORKER_RANK_GONE));
+}
+
 Test(run, a_rank_that_came_back_may_be_lost_again)
 {
 	one_ready(&o);
