@@ -139,7 +139,7 @@ for n in $(seq 1 "$nodes"); do
 		control: {socket: $home/ctl.sock}
 		data: {roots: [$data]}
 	CONFIG
-	"$dadamd" --config "$home/dadamd.yaml" >"$home/dadamd.log" 2>&1 &
+	setsid "$dadamd" --config "$home/dadamd.yaml" >"$home/dadamd.log" 2>&1 &
 	pids+=($!)
 	wait_for 10 "node-$n to answer" ctl "$n" status
 	seed=$(ctl "$n" status -o json | json 'd["node"]["listen"]') || exit 1

@@ -118,7 +118,7 @@ struct control_job {
 	char topology[64];
 	char plugin[64];
 	enum control_phase phase;
-	char why[256];           /* every phase but RUNNING and DONE has one */
+	char why[256];           /* every phase but RUNNING and DONE has one; these too when ranks were lost */
 	char hint[200];
 	uint64_t steps_total;    /* 0: not known yet */
 	uint64_t created_ms, started_ms, ended_ms; /* Unix time; 0: not yet */

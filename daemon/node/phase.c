@@ -119,6 +119,15 @@ static void waits_for(struct phase *out, const struct job_record *r, enum contro
 	say_names(out->why, sizeof out->why, r, mask);
 }
 
+static void running(struct phase *out, const struct job_record *r, const struct census *c)
+{
+	out->phase = CONTROL_RUNNING;
+	if (out->lost == 0)
+		return;
+	text_put(out->why, sizeof out->why, "goes on with %u of %u ranks; ", bits(out->left), r->n_ranks);
+	say_rank(out->why, sizeof out->why, r, first(c->in[CONTROL_RANK_LOST]));
+}
+
 static void on_the_way(struct phase *out, const struct job_record *r, const struct census *c)
 {
 	uint64_t over = c->in[CONTROL_RANK_DONE] | c->in[CONTROL_RANK_STOPPED];
@@ -133,7 +142,7 @@ static void on_the_way(struct phase *out, const struct job_record *r, const stru
 	else if (c->in[CONTROL_RANK_READY] != 0)
 		waits_for(out, r, CONTROL_STARTING, "links are being made by ", c->in[CONTROL_RANK_READY]);
 	else
-		out->phase = CONTROL_RUNNING;
+		running(out, r, c);
 }
 
 void phase_derive(struct phase *out, const struct job_record *r, uint64_t gone)
