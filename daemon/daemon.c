@@ -7,6 +7,7 @@
 #include "daemon/daemon_private.h"
 
 #include "daemon/io/netaddr.h"
+#include "daemon/io/orphans.h"
 #include "daemon/store/files.h"
 
 #include "libcore/base/mem.h"
@@ -418,6 +419,8 @@ static void on_sweep(uv_timer_t *t)
 {
 	struct daemon *d = t->data;
 
+	if (getpid() == 1) /* of a container */
+		(void)orphans_reap(&d->loop);
 	if (d->phase == DAEMON_RUNNING) {
 		clients_sweep(d);
 	} else if (d->phase == DAEMON_LEAVING) {
