@@ -3,6 +3,7 @@
 #include "ctl/render_json.h"
 
 #include "ctl/exits.h"
+#include "ctl/render_text.h"
 #include "ctl/show.h"
 #include "libcore/topology/weights.h"
 
@@ -135,6 +136,8 @@ static json_t *node_object(const struct control_status *s)
 	set(node, "listen", text(s->listen));
 	set(node, "version", text(s->version));
 	set(node, "open", json_boolean(s->open));
+	if (s->open)
+		set(node, "open_means", text(render_open_means));
 	set(node, "up_seconds", number((double)s->up_ms / 1000));
 	set(node, "loop_lag_seconds", number((double)s->loop_lag_us / 1e6));
 	set(node, "resident_bytes", integer(s->resident_bytes));

@@ -104,15 +104,22 @@ size_t render_jobs(struct page *p, const struct control_job *jobs, size_t n, int
 	return shown;
 }
 
+const char render_open_means[] = "no keys: anyone on this network can join, take models and start jobs";
+
 static void put_health(struct page *p, const struct control_status *s)
 {
 	char resident[SHOW_SIZE];
 
 	show_bytes(resident, (double)s->resident_bytes);
+	if (s->open) {
+		page_put(p, "  ");
+		page_paint(p, PAINT_BAD, "OPEN");
+		page_put(p, "     %s\n", render_open_means);
+	}
 	page_put(p, "  listens  ");
 	page_clean(p, s->listen);
 	if (s->open)
-		page_paint(p, PAINT_BUSY, "  open: whoever reaches it can join and start jobs");
+		page_put(p, "  private addresses only");
 	page_put(p, "\n  health   loop lag %.1f ms   resident %s\n", (double)s->loop_lag_us / 1000, resident);
 	page_put(p, "  state    ");
 	page_clean(p, s->state_dir);

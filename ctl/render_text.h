@@ -5,6 +5,9 @@
 #include "ctl/page.h"
 #include "proto/control.h"
 
+/* What it means that a node is open, in one sentence: the table and JSON say it. */
+extern const char render_open_means[];
+
 void render_status(struct page *p, const struct control_status *s, const struct control_job *jobs, size_t n_jobs);
 void render_peers(struct page *p, const struct control_member *members, size_t n);
 

@@ -234,7 +234,8 @@ static void init_handles(struct daemon *d)
 	(void)uv_timer_start(&d->sweep, on_sweep, SWEEP_MS, SWEEP_MS);
 }
 
-/* What peers shall dial: `advertise`, else where we listen (":PORT" when that is every address). */
+/* What peers shall dial: `advertise`, else where we listen (":PORT" when that is every address: session.c
+ * then says to each peer the address of its own connection). */
 static void own_address(char out[64], const struct daemon *d)
 {
 	const char *listen = listener_address(d->peer_door);
@@ -431,6 +432,13 @@ static void on_sweep(uv_timer_t *t)
 	}
 }
 
+int daemon_is_open(const struct daemon *d)
+{
+	struct sockaddr_storage ss;
+
+	return netaddr_parse(&ss, listener_address(d->peer_door), NULL) != ST_OK || !netaddr_is_loopback(&ss);
+}
+
 static void log_start(struct daemon *d)
 {
 	char hex[ID_HEX_SIZE];
@@ -440,9 +448,9 @@ static void log_start(struct daemon *d)
 	LOG(d->log, LOG_INFO, "started", "version=%s node=%s name=%s cluster=%s listen=%s control=%s state=%s pid=%ld",
 			DADAM_VERSION, hex, d->node_name, d->cfg->cluster_name, listener_address(d->peer_door),
 			listener_address(d->control_door), d->cfg->state_dir, (long)getpid());
-	if (d->cfg->cluster_open)
-		LOG(d->log, LOG_WARN, "open cluster", "listen=%s whoever reaches this port can join and start jobs",
-				listener_address(d->peer_door));
+	if (daemon_is_open(d))
+		LOG(d->log, LOG_WARN, "open cluster", "listen=%s whoever reaches this port from a private address can join, "
+				"take models and start jobs", listener_address(d->peer_door));
 }
 
 int daemon_run(struct daemon *d)

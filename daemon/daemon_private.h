@@ -18,7 +18,10 @@ enum daemon_phase {
 	DAEMON_CLOSING  /* everything is being closed */
 };
 
-struct peer;   /* peers.c */
+struct peer;   /* Does it listen beyond loopback? Without keys whoever reaches it may do all. */
+int daemon_is_open(const struct daemon *d);
+
+/* peers.c */
 struct worker; /* workers.c */
 struct client; /* clients.c */
 struct late;   /* daemon.c */
@@ -41,6 +44,8 @@ struct daemon {
 	struct listener *peer_door, *control_door;
 	struct peer *peers;
 	unsigned n_greeting; /* accepted, no good frame yet */
+	unsigned n_outside;  /* turned away since that was last logged */
+	uint64_t outside_ms; /* when it may be logged again */
 	uint64_t next_conn;
 	struct worker *workers;
 	struct client *clients;
@@ -57,6 +62,9 @@ void daemon_feed(struct daemon *d, struct node_event *ev);
 /* The same from within carrying out: after the actions at hand. worker, when not NULL, is copied
  * with what it owns (the original is zeroed). */
 void daemon_feed_later(struct daemon *d, const struct node_event *ev, struct worker_msg *worker);
+
+/* Does it listen beyond loopback? Without keys whoever reaches it may do all. */
+int daemon_is_open(const struct daemon *d);
 
 /* peers.c */
 enum status peers_on_incoming(void *data, uv_stream_t *handle); /* of the listener */

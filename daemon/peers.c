@@ -4,7 +4,10 @@
  *   the node closes (no CONN_LOST), or hands over: the connection leaves for a worker
  *
  * Until its first good frame an accepted connection may send 4 KiB at most, and there are at most
- * MAX_GREETING of them: for one more the oldest goes, so that silent strangers lock nobody out. */
+ * MAX_GREETING of them: for one more the oldest goes, so that silent strangers lock nobody out.
+ *
+ * There are no keys yet, so both ends of a connection must be private addresses (RFC 1918, 100.64/10,
+ * fc00::/7, link-local, loopback): any other is closed without a byte, or not dialled at all. */
 #include "daemon/daemon_private.h"
 
 #include "daemon/io/netaddr.h"
@@ -17,6 +20,7 @@
 
 #define MAX_GREETING 128U
 #define LINGER_MS 2000U
+#define OUTSIDE_LOG_MS 10000U
 #define MAX_QUEUED ((size_t)8 * 1024 * 1024) /* a peer that reads so little is as good as dead */
 
 struct peer {
@@ -75,12 +79,47 @@ static void drop(struct peer *p)
 
 /* ---- the connection's events ---- */
 
+static int is_outside(const struct sockaddr_storage *ss)
+{
+	enum ip_class class = netaddr_class(ss);
+
+	return class == IP_PUBLIC || class == IP_ANY;
+}
+
+/* A stranger is told nothing; people find the reason in the log, at most every ten seconds. */
+static void turn_away(struct peer *p, const char *peer, const char *local, int from_outside)
+{
+	struct daemon *d = p->daemon;
+	uint64_t now = uv_now(&d->loop);
+	struct error why = {0};
+
+	(void)error_set(&why, ST_DENIED, "%s is a public address, and without keys only private ones are served",
+			from_outside ? peer : local);
+	d->n_outside++;
+	if (now >= d->outside_ms) {
+		LOG(d->log, LOG_WARN, "connection refused", "address=%s local=%s count=%u why=\"%s\"", peer, local, d->n_outside, why.msg);
+		d->n_outside = 0;
+		d->outside_ms = now + OUTSIDE_LOG_MS;
+	}
+	p->silent = 1;
+	greeted(p);
+	conn_close(p->conn, 0, &why);
+}
+
 static void on_open(void *data, struct conn *c)
 {
 	struct peer *p = data;
 	struct node_event ev = {.type = NODE_EV_CONN_OPENED, .conn = p->number, .inbound = p->inbound};
+	struct sockaddr_storage local, peer;
 
 	conn_peer_address(c, ev.address);
+	if (conn_ends(c, &local, &peer) == 0) {
+		netaddr_text(ev.local, &local);
+		if (p->inbound && (is_outside(&local) || is_outside(&peer))) {
+			turn_away(p, ev.address, ev.local, is_outside(&peer));
+			return;
+		}
+	}
 	daemon_feed(p->daemon, &ev);
 }
 
@@ -180,8 +219,11 @@ void peers_dial(struct daemon *d, const struct node_action *a)
 	struct sockaddr_storage ss;
 	struct error err = {0};
 	enum status st = netaddr_parse(&ss, a->address, &err);
-	struct peer *p = st == ST_OK ? add(d, a->conn, 0) : NULL;
+	struct peer *p;
 
+	if (st == ST_OK && is_outside(&ss))
+		st = error_set(&err, ST_DENIED, "a public address: without keys only private ones are dialled");
+	p = st == ST_OK ? add(d, a->conn, 0) : NULL;
 	if (p != NULL) {
 		st = conn_connect(&p->conn, &d->loop, (struct sockaddr *)&ss, &greeting, owner(p), &err);
 		if (st != ST_OK)

@@ -488,6 +488,15 @@ void conn_peer_address(const struct conn *c, char out[64])
 	memcpy(out, c->address, sizeof c->address);
 }
 
+int conn_ends(const struct conn *c, struct sockaddr_storage *local, struct sockaddr_storage *peer)
+{
+	int a = sizeof *local, b = sizeof *peer;
+
+	if (c->u.handle.type != UV_TCP || uv_tcp_getsockname(&c->u.tcp, (struct sockaddr *)local, &a) != 0)
+		return -1;
+	return uv_tcp_getpeername(&c->u.tcp, (struct sockaddr *)peer, &b) == 0 ? 0 : -1;
+}
+
 int conn_peer_uid(const struct conn *c, uint32_t *uid)
 {
 	struct ucred cred;

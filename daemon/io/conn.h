@@ -91,4 +91,7 @@ double conn_speed(const struct conn *c);
 int conn_peer_uid(const struct conn *c, uint32_t *uid);
 void conn_peer_address(const struct conn *c, char out[64]); /* "IP:PORT" */
 
+/* Both ends of an open TCP connection as the kernel has them. 0, or -1: no such connection (any more). */
+int conn_ends(const struct conn *c, struct sockaddr_storage *local, struct sockaddr_storage *peer);
+
 #endif

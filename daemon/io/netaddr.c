@@ -2,6 +2,7 @@
 #include "daemon/io/netaddr.h"
 
 #include <arpa/inet.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,26 @@ static int parse_port(const char *text, uint16_t *port)
 	return *end == '\0' && n <= 65535;
 }
 
-static int parse_ip(struct sockaddr_storage *out, const char *ip, uint16_t port)
+/* Cut "%INTERFACE" (a name, or its number) off a V6 address. 0: there is no such interface. */
+static int take_scope(struct sockaddr_in6 *in6, char *ip)
+{
+	char *mark = strchr(ip, '%'), *end;
+	unsigned long n;
+
+	if (mark == NULL)
+		return 1;
+	*mark = '\0';
+	in6->sin6_scope_id = if_nametoindex(mark + 1);
+	if (in6->sin6_scope_id != 0)
+		return 1;
+	if (mark[1] < '0' || mark[1] > '9')
+		return 0;
+	n = strtoul(mark + 1, &end, 10);
+	in6->sin6_scope_id = (uint32_t)n;
+	return *end == '\0' && n != 0 && n <= UINT32_MAX;
+}
+
+static int parse_ip(struct sockaddr_storage *out, char *ip, uint16_t port)
 {
 	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(port)};
 	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
@@ -27,7 +47,7 @@ static int parse_ip(struct sockaddr_storage *out, const char *ip, uint16_t port)
 	memset(out, 0, sizeof *out);
 	if (inet_pton(AF_INET, ip, &in.sin_addr) == 1)
 		memcpy(out, &in, sizeof in);
-	else if (inet_pton(AF_INET6, ip, &in6.sin6_addr) == 1)
+	else if (take_scope(&in6, ip) && inet_pton(AF_INET6, ip, &in6.sin6_addr) == 1)
 		memcpy(out, &in6, sizeof in6);
 	else
 		return 0;
@@ -52,7 +72,9 @@ enum status netaddr_parse(struct sockaddr_storage *out, const char *text, struct
 	} else if (strchr(ip, ':') != NULL) {
 		goto bad;
 	}
-	if (parse_ip(out, len == 0 ? "0.0.0.0" : ip, port))
+	if (len == 0)
+		memcpy(ip, "0.0.0.0", 8);
+	if (parse_ip(out, ip, port))
 		return ST_OK;
 bad:
 	(void)error_set(err, ST_INVALID, "\"%.80s\" is no numeric address", text);
@@ -60,29 +82,55 @@ bad:
 	return ST_INVALID;
 }
 
+static void text_v6(char out[64], const struct sockaddr_in6 *in6)
+{
+	char ip[INET6_ADDRSTRLEN] = "?", name[IF_NAMESIZE];
+	unsigned port = ntohs(in6->sin6_port);
+
+	if (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr)) {
+		(void)inet_ntop(AF_INET, &in6->sin6_addr.s6_addr[12], ip, sizeof ip);
+		(void)snprintf(out, 64, "%s:%u", ip, port);
+		return;
+	}
+	(void)inet_ntop(AF_INET6, &in6->sin6_addr, ip, sizeof ip);
+	if (in6->sin6_scope_id == 0)
+		(void)snprintf(out, 64, "[%s]:%u", ip, port);
+	else if (if_indextoname(in6->sin6_scope_id, name) != NULL)
+		(void)snprintf(out, 64, "[%s%%%s]:%u", ip, name, port);
+	else
+		(void)snprintf(out, 64, "[%s%%%u]:%u", ip, in6->sin6_scope_id, port);
+}
+
 void netaddr_text(char out[64], const struct sockaddr_storage *ss)
 {
-	char ip[INET6_ADDRSTRLEN] = "?";
+	char ip[INET_ADDRSTRLEN] = "?";
 	const struct sockaddr_in *in = (const void *)ss;
-	const struct sockaddr_in6 *in6 = (const void *)ss;
 
 	if (ss->ss_family == AF_INET) {
 		(void)inet_ntop(AF_INET, &in->sin_addr, ip, sizeof ip);
 		(void)snprintf(out, 64, "%s:%u", ip, ntohs(in->sin_port));
 	} else if (ss->ss_family == AF_INET6) {
-		(void)inet_ntop(AF_INET6, &in6->sin6_addr, ip, sizeof ip);
-		(void)snprintf(out, 64, "[%s]:%u", ip, ntohs(in6->sin6_port));
+		text_v6(out, (const void *)ss);
 	} else {
 		(void)snprintf(out, 64, "?");
 	}
 }
 
-int netaddr_is_loopback(const struct sockaddr_storage *ss)
+enum ip_class netaddr_class(const struct sockaddr_storage *ss)
 {
 	const struct sockaddr_in *in = (const void *)ss;
 	const struct sockaddr_in6 *in6 = (const void *)ss;
+	uint8_t v4[4];
 
-	if (ss->ss_family == AF_INET)
-		return ntohl(in->sin_addr.s_addr) >> 24 == 127;
-	return ss->ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+	if (ss->ss_family == AF_INET6)
+		return ip_class_v6(in6->sin6_addr.s6_addr);
+	if (ss->ss_family != AF_INET)
+		return IP_PUBLIC;
+	memcpy(v4, &in->sin_addr, sizeof v4);
+	return ip_class_v4(v4);
+}
+
+int netaddr_is_loopback(const struct sockaddr_storage *ss)
+{
+	return netaddr_class(ss) == IP_LOOPBACK;
 }

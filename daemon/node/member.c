@@ -138,6 +138,7 @@ void member_on_seeds(struct members *ms, struct step *st, const char (*addresses
 
 static void hear_where(struct members *ms, struct step *st, const struct peer_member *p, enum address_source source)
 {
+	struct address *a = address_find(&ms->addresses, p->address);
 	struct member *m;
 
 	if (id_equal(&p->id, &st->cfg->id))
@@ -147,8 +148,32 @@ static void hear_where(struct members *ms, struct step *st, const struct peer_me
 		return;
 	if (m->address[0] == '\0')
 		text_put(m->address, sizeof m->address, "%s", p->address);
-	if (m->conn == 0)
+	if (m->conn == 0 || a == NULL || id_equal(&a->owner, &p->id)) /* who has a session is not quarrelled about */
 		(void)address_add(&ms->addresses, p->address, source, &p->id);
+}
+
+/* Is the other end of this session on this host? */
+static int is_near(const struct step *st, uint64_t conn)
+{
+	const struct session *s = session_find(st->sessions, conn);
+
+	return s != NULL && text_is_loopback(s->address);
+}
+
+/* Is an address worth telling over a session: not another host's loopback, no other link's own. */
+static int is_worth_telling(const char *address, int near)
+{
+	return address[0] != '\0' && !text_is_link_local(address) && (near || !text_is_loopback(address));
+}
+
+static void hear_list(struct members *ms, struct step *st, const struct note *note)
+{
+	const struct peer_members *told = &note->msg->u.members;
+	int near = is_near(st, members_conn(ms, &note->id));
+
+	for (size_t i = 0; i < told->n_items; i++)
+		if (is_worth_telling(told->items[i].address, near))
+			hear_where(ms, st, &told->items[i], ADDRESS_TOLD);
 }
 
 void member_on_remembered(struct members *ms, struct step *st, const struct peer_member *list, size_t n)
@@ -157,13 +182,31 @@ void member_on_remembered(struct members *ms, struct step *st, const struct peer
 		hear_where(ms, st, &list[i], ADDRESS_REMEMBERED);
 }
 
-static void fill_told(struct peer_member *out, const struct member *m)
+static void tell_one(struct peer_members *list, const struct member *m, const char *address)
 {
+	struct peer_member *out = &list->items[list->n_items];
+
+	if (list->n_items >= PEER_MAX_MEMBERS)
+		return;
+	list->n_items++;
 	out->id = m->id;
 	out->incarnation = m->incarnation;
 	text_put(out->name, sizeof out->name, "%s", m->name);
-	text_put(out->address, sizeof out->address, "%s", m->address);
+	text_put(out->address, sizeof out->address, "%s", address);
 	out->state = m->state;
+}
+
+/* Its other addresses, as items of their own: what worked from here, what it says itself. */
+static void tell_others(struct members *ms, struct peer_members *list, const struct member *m, const char *first, int near)
+{
+	for (uint32_t i = 0; i < ms->addresses.n; i++) {
+		const struct address *a = &ms->addresses.list[i];
+
+		if (!id_equal(&a->owner, &m->id) || a->self || strcmp(a->text, first) == 0 || !is_worth_telling(a->text, near))
+			continue;
+		if (a->good_ms != 0 || (a->sources & (ADDRESS_INBOUND | ADDRESS_SAID)) != 0)
+			tell_one(list, m, a->text);
+	}
 }
 
 /* Tell `to` of `only`, or of everybody that is there when only is NULL. */
@@ -172,7 +215,9 @@ static void tell(struct members *ms, struct step *st, const struct member *to, c
 	struct peer_msg msg = {.type = PEER_MEMBERS};
 	struct peer_members *out = &msg.u.members;
 
-	out->items = mem_alloc(only != NULL ? 1 : ms->n + 1, sizeof *out->items);
+	int near = is_near(st, to->conn);
+
+	out->items = mem_alloc(PEER_MAX_MEMBERS, sizeof *out->items);
 	if (out->items == NULL) {
 		*st->nomem = 1;
 		return;
@@ -180,20 +225,50 @@ static void tell(struct members *ms, struct step *st, const struct member *to, c
 	for (uint32_t i = 0; i < ms->n; i++) {
 		const struct member *m = &ms->list[i];
 
-		if (m != to && is_present(m) && m->address[0] != '\0' && (only == NULL || m == only))
-			fill_told(&out->items[out->n_items++], m);
+		if (m != to && is_present(m) && (only == NULL || m == only) && is_worth_telling(m->address, near))
+			tell_one(out, m, m->address);
 	}
+	for (uint32_t i = 0; i < ms->n; i++)
+		if (&ms->list[i] != to && is_present(&ms->list[i]) && (only == NULL || &ms->list[i] == only))
+			tell_others(ms, out, &ms->list[i], ms->list[i].address, near);
 	if (out->n_items > 0)
 		(void)step_send(st, to->conn, &msg);
 	else
 		peer_msg_fini(&msg);
 }
 
+/* What a session teaches of where its peer is: what it says, where it came from, what was dialled. */
+static void learn_where(struct members *ms, struct step *st, struct member *m, const struct session *s)
+{
+	const char *port = strrchr(s->peer.address, ':');
+	struct address *a = address_find(&ms->addresses, s->address);
+	char said[64], seen[64];
+
+	text_address(said, sizeof said, s->peer.address, s->address);
+	if (text_is_loopback(said) && !text_is_loopback(s->address)) {
+		text_put(m->note, sizeof m->note, "it says %s, its own host's loopback: it can dial this node, but not be dialled", said);
+		said[0] = '\0';
+	}
+	text_put(m->address, sizeof m->address, "%s", said);
+	if (!s->inbound && a != NULL) {
+		address_worked(a, st, &m->id);
+		if (!text_is_loopback(a->text) || said[0] == '\0')
+			text_put(m->address, sizeof m->address, "%s", a->text);
+	}
+	a = address_add(&ms->addresses, said, s->inbound ? ADDRESS_INBOUND : ADDRESS_SAID, &m->id);
+	if (a != NULL)
+		a->owner = m->id;
+	if (!s->inbound || said[0] == '\0' || port == NULL)
+		return;
+	text_address(seen, sizeof seen, port, s->address);
+	if (strcmp(seen, said) != 0)
+		(void)address_add(&ms->addresses, seen, ADDRESS_SEEN, &m->id);
+}
+
 static void on_up(struct members *ms, struct step *st, const struct note *note)
 {
 	const struct session *s = session_find(st->sessions, note->conn);
 	struct member *m = s != NULL ? hear_of(ms, st, &note->id, s->peer.name) : NULL;
-	struct address *a;
 	int news;
 
 	if (m == NULL)
@@ -204,14 +279,7 @@ static void on_up(struct members *ms, struct step *st, const struct note *note)
 	m->note[0] = '\0';
 	text_put(m->name, sizeof m->name, "%s", s->peer.name);
 	text_put(m->version, sizeof m->version, "%s", s->peer.version);
-	text_address(m->address, sizeof m->address, s->peer.address, s->address);
-	a = address_add(&ms->addresses, m->address, s->inbound ? ADDRESS_INBOUND : ADDRESS_TOLD, &m->id);
-	if (!s->inbound)
-		a = address_find(&ms->addresses, s->address);
-	if (a != NULL && !s->inbound)
-		address_worked(a, st, &m->id);
-	else if (a != NULL)
-		a->owner = m->id;
+	learn_where(ms, st, m, s);
 	tell(ms, st, m, NULL);
 	if (news) {
 		ms->changed = 1;
@@ -274,8 +342,7 @@ void member_on_note(struct members *ms, struct step *st, const struct note *note
 	else if (note->type == NOTE_MET)
 		(void)hear_of(ms, st, &note->id, note->text);
 	else if (note->type == NOTE_PEER_MSG && note->msg->type == PEER_MEMBERS)
-		for (size_t i = 0; i < note->msg->u.members.n_items; i++)
-			hear_where(ms, st, &note->msg->u.members.items[i], ADDRESS_TOLD);
+		hear_list(ms, st, note);
 }
 
 static uint32_t dialling(const struct members *ms)
@@ -300,6 +367,7 @@ static void dial_due(struct members *ms, struct step *st)
 			a->due_ms = (st->now_ms / PARK_MS + 1) * PARK_MS;
 			continue;
 		}
+		a = address_turn(&ms->addresses, a, st->now_ms);
 		a->dialling = 1;
 		n++;
 		text_put(step_note(st, NOTE_DIAL, NULL)->address, 64, "%s", a->text);

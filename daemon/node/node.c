@@ -126,7 +126,7 @@ static void on_conn_opened(struct node *n, struct step *st, const struct node_ev
 	if (!ev->inbound && roster_has_conn(&n->roster, ev->conn))
 		roster_on_opened(&n->roster, st, ev->conn);
 	else
-		session_on_opened(&n->sessions, st, ev->conn, ev->inbound, ev->address);
+		session_on_opened(&n->sessions, st, ev->conn, ev->inbound, ev->address, ev->local);
 }
 
 static void on_conn_msg(struct node *n, struct step *st, const struct node_event *ev)

@@ -42,7 +42,7 @@ enum node_event_type {
 	NODE_EV_TICK,          /* the time of node_wake_ms() has come, or just so */
 	NODE_EV_SEEDS,         /* addresses[]: what the seeds resolve to now (repeated for ever) */
 	NODE_EV_REMEMBERED,    /* members[]: the table of the last run */
-	NODE_EV_CONN_OPENED,   /* conn, inbound, address (of the other end) */
+	NODE_EV_CONN_OPENED,   /* conn, inbound, address (of the other end), local (of this end; may be empty) */
 	NODE_EV_CONN_MSG,      /* conn, msg (the event's; the node may take its insides and zero them) */
 	NODE_EV_CONN_LOST,     /* conn, why; also for a dial that failed */
 	NODE_EV_SUBMIT,        /* record: id, spec, terms, digest filled; taken over */
@@ -61,7 +61,7 @@ struct node_event {
 	uint64_t wall_ms;     /* Unix time */
 	uint64_t conn;
 	uint8_t inbound;
-	char address[64];
+	char address[64], local[64];
 	struct peer_msg *msg;
 	struct worker_msg *worker;
 	struct job_record *record;

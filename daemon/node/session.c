@@ -98,7 +98,17 @@ static void end(struct sessions *ss, struct step *st, struct session *s, enum st
 	drop(ss, st, s, status, why);
 }
 
-static void send_hello(struct step *st, uint64_t conn)
+/* Where that peer can dial this node: as configured, or at this very connection's end, so that nobody
+ * hears of a bridge or loopback that it did not come over. Of a link-local one it knows the scope better. */
+static void say_address(struct peer_hello *h, const struct step *st, const struct session *s)
+{
+	if (s->local[0] == '\0' || text_is_link_local(s->local))
+		text_put(h->address, sizeof h->address, "%s", st->cfg->address);
+	else
+		text_address(h->address, sizeof h->address, st->cfg->address, s->local);
+}
+
+static void send_hello(struct step *st, const struct session *s)
 {
 	struct peer_msg m = {.type = PEER_HELLO};
 	struct peer_hello *h = &m.u.hello;
@@ -109,9 +119,9 @@ static void send_hello(struct step *st, uint64_t conn)
 	h->incarnation = st->cfg->incarnation;
 	text_put(h->name, sizeof h->name, "%s", st->cfg->name);
 	text_put(h->cluster, sizeof h->cluster, "%s", st->cfg->cluster);
-	text_put(h->address, sizeof h->address, "%s", st->cfg->address);
+	say_address(h, st, s);
 	text_put(h->version, sizeof h->version, "%s", st->cfg->version);
-	(void)step_send(st, conn, &m);
+	(void)step_send(st, s->conn, &m);
 }
 
 void session_on_dial(struct sessions *ss, struct step *st, const char *address)
@@ -128,7 +138,7 @@ void session_on_dial(struct sessions *ss, struct step *st, const char *address)
 	text_put(note->text, sizeof note->text, "%s", s != NULL ? "out of memory" : "too many connections");
 }
 
-void session_on_opened(struct sessions *ss, struct step *st, uint64_t conn, int inbound, const char *address)
+void session_on_opened(struct sessions *ss, struct step *st, uint64_t conn, int inbound, const char *address, const char *local)
 {
 	struct session *s = find(ss, conn);
 
@@ -141,10 +151,11 @@ void session_on_opened(struct sessions *ss, struct step *st, uint64_t conn, int 
 		return;
 	}
 	s->inbound = inbound != 0;
+	text_put(s->local, sizeof s->local, "%s", local);
 	s->state = SESSION_GREETING;
 	s->since_ms = s->heard_ms = st->now_ms;
 	if (!inbound)
-		send_hello(st, conn);
+		send_hello(st, s);
 }
 
 /* May this peer be a member? Fills the reason otherwise. */
@@ -205,7 +216,7 @@ static void on_hello(struct sessions *ss, struct step *st, struct session *s, co
 
 	s->peer = *h;
 	if (s->inbound)
-		send_hello(st, s->conn);
+		send_hello(st, s);
 	if (id_equal(&h->node, &st->cfg->id)) { /* the dialling end sees it too and forgets the address */
 		if (!s->inbound)
 			text_put(step_note(st, NOTE_SELF, NULL)->address, 64, "%s", s->address);

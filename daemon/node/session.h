@@ -23,6 +23,7 @@ struct session {
 	enum session_state state;
 	uint8_t inbound;
 	char address[64];  /* the other end's; as dialled, or as seen */
+	char local[64];    /* this end's; empty: not known */
 	uint64_t since_ms; /* of the state DIALLING or GREETING */
 	uint64_t heard_ms;
 	uint64_t ping_ms;  /* when the next one is due */
@@ -39,7 +40,7 @@ struct sessions {
 const struct session *session_find(const struct sessions *ss, uint64_t conn);
 
 void session_on_dial(struct sessions *ss, struct step *st, const char *address);
-void session_on_opened(struct sessions *ss, struct step *st, uint64_t conn, int inbound, const char *address);
+void session_on_opened(struct sessions *ss, struct step *st, uint64_t conn, int inbound, const char *address, const char *local);
 void session_on_msg(struct sessions *ss, struct step *st, uint64_t conn, struct peer_msg *msg);
 void session_on_lost(struct sessions *ss, struct step *st, uint64_t conn, const char *why);
 void session_on_tick(struct sessions *ss, struct step *st);

@@ -34,6 +34,22 @@ static size_t host_len(const char *address)
 	return colon != NULL ? (size_t)(colon - address) : strlen(address);
 }
 
+static int begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+int text_is_loopback(const char *address)
+{
+	return begins(address, "127.") || begins(address, "[::1]:");
+}
+
+int text_is_link_local(const char *address)
+{
+	return begins(address, "169.254.") || begins(address, "[fe8") || begins(address, "[fe9") || begins(address, "[fea") ||
+			begins(address, "[feb") || strchr(address, '%') != NULL;
+}
+
 void text_address(char *dst, size_t size, const char *said, const char *seen)
 {
 	size_t len = host_len(said);

@@ -16,4 +16,8 @@ void text_add(char *dst, size_t size, const char *fmt, ...) PRINTF_LIKE(3, 4);
  * is the one that it was seen at. */
 void text_address(char *dst, size_t size, const char *said, const char *seen);
 
+/* Is the host of "IP:PORT" a loopback address; a link-local one (worth nothing to a third node)? */
+int text_is_loopback(const char *address);
+int text_is_link_local(const char *address);
+
 #endif

@@ -1,6 +1,7 @@
 /* HOST, HOST:PORT, [V6]:PORT as text. See address.h. */
 #include "libcore/settings/address.h"
 
+#include "libcore/base/ipclass.h"
 #include "libcore/settings/value.h"
 
 #include <arpa/inet.h>
@@ -42,31 +43,19 @@ bool address_split(struct address *out, const char *text)
 	return take_host(out, text, (size_t)(colon - text)) && read_port(&out->port, colon + 1);
 }
 
-static enum address_class class_of_v4(const uint8_t b[4])
+static enum address_class from_ip(enum ip_class class)
 {
-	if (b[0] == 127)
+	switch (class) {
+	case IP_LOOPBACK:
 		return ADDRESS_LOOPBACK;
-	if (b[0] == 0)
-		return ADDRESS_ANY;
-	if (b[0] == 10 || (b[0] == 172 && (b[1] & 0xf0) == 16) || (b[0] == 192 && b[1] == 168) ||
-			(b[0] == 100 && (b[1] & 0xc0) == 64) || (b[0] == 169 && b[1] == 254))
+	case IP_PRIVATE:
+	case IP_LINK_LOCAL:
 		return ADDRESS_PRIVATE;
-	return ADDRESS_PUBLIC;
-}
-
-static enum address_class class_of_v6(const uint8_t b[16])
-{
-	static const uint8_t zero[16];
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-
-	if (memcmp(b, zero, 16) == 0)
+	case IP_ANY:
 		return ADDRESS_ANY;
-	if (memcmp(b, zero, 15) == 0 && b[15] == 1)
-		return ADDRESS_LOOPBACK;
-	if (memcmp(b, mapped, 12) == 0)
-		return class_of_v4(b + 12);
-	if ((b[0] & 0xfe) == 0xfc || (b[0] == 0xfe && (b[1] & 0xc0) == 0x80))
-		return ADDRESS_PRIVATE;
+	case IP_PUBLIC:
+		break;
+	}
 	return ADDRESS_PUBLIC;
 }
 
@@ -81,9 +70,9 @@ enum address_class address_class(const char *host)
 	memcpy(bare, host, len);
 	bare[len] = '\0';
 	if (inet_pton(AF_INET6, bare, b) == 1)
-		return class_of_v6(b);
+		return from_ip(ip_class_v6(b));
 	if (host[len] == '\0' && inet_pton(AF_INET, bare, b) == 1)
-		return class_of_v4(b);
+		return from_ip(ip_class_v4(b));
 	return ADDRESS_NAME;
 }
 

@@ -21,14 +21,14 @@ static const struct setting rows[] = {
 	{"cluster.name", SETTING_NAME, 0, FIELD(cluster_name), .preset = "default",
 		.help = "nodes of one cluster share it"},
 	{"cluster.open", SETTING_SWITCH, 0, FIELD(cluster_open), .preset = "off",
-		.help = "listen on a private network without keys: whoever reaches the port can join and start jobs"},
+		.help = "listen on private networks without keys: whoever reaches the port can join and start jobs"},
 	{"cluster.key", SETTING_LATER, .help = "keys come with a later version; on a trusted private network write `open: on`"},
 	{"node.name", SETTING_NAME, SETTING_HOST, FIELD(node_name), .preset = "",
 		.help = "what people call this node; empty: the host's name"},
 	{"listen", SETTING_TEXT, 0, FIELD(listen), .preset = "127.0.0.1:17326",
-		.help = "ADDRESS:PORT for other daemons, port 0: any free one"},
+		.help = "ADDRESS:PORT for other daemons; 0.0.0.0 or [::]: every private address; port 0: any free one"},
 	{"advertise", SETTING_TEXT, 0, FIELD(advertise), .preset = "",
-		.help = "ADDRESS:PORT that others shall dial; empty: as listen"},
+		.help = "ADDRESS:PORT that others shall dial; empty: as listen, or where each of them sees this node"},
 	{"discovery.seeds", SETTING_LIST, 0, ITEMS(seeds, n_seeds),
 		.help = "HOST or HOST:PORT of some other nodes, port 17326 when none is given"},
 	{"discovery.multicast", SETTING_LATER, .help = "multicast comes with a later version; list some nodes as seeds"},
@@ -126,21 +126,16 @@ void daemon_config_default(struct daemon_config *cfg)
 	default_socket(cfg->control_socket, sizeof cfg->control_socket, cfg->state_dir);
 }
 
-static enum status refuse_exposed(const struct settings *s, const char *host, enum address_class class,
-		struct error *err)
+static enum status refuse_public(const struct settings *s, const char *host, struct error *err)
 {
-	if (class == ADDRESS_ANY)
-		(void)settings_refuse(s, err, "listen", "%s is every address of this host, public ones included; "
-				"without keys (a later version) allowed: loopback, or one private address with cluster.open: on",
-				host);
-	else
-		(void)settings_refuse(s, err, "listen", "%s is a public address; whoever reaches the port can join and run jobs. "
-				"Without keys (a later version) allowed: loopback, or one private address with cluster.open: on",
-				host);
+	(void)settings_refuse(s, err, "listen", "%s is a public address; whoever reaches the port can join and run jobs. "
+			"Without keys (a later version) allowed: loopback, or a private address or 0.0.0.0 with cluster.open: on",
+			host);
 	error_hint(err, "private: 10/8, 172.16/12, 192.168/16, 100.64/10, 169.254/16, fc00::/7, fe80::/10");
 	return ST_INVALID;
 }
 
+/* A wildcard is fine in an open cluster: the daemon serves its private addresses only (peers.c). */
 static enum status check_listen(const struct settings *s, const struct daemon_config *cfg, struct error *err)
 {
 	struct address a;
@@ -150,13 +145,14 @@ static enum status check_listen(const struct settings *s, const struct daemon_co
 		return settings_refuse(s, err, "listen",
 				"found '%s', allowed: ADDRESS:PORT, as 10.0.0.5:17326 or [fd00::5]:17326", cfg->listen);
 	class = address_class(a.host);
-	if (class == ADDRESS_ANY || class == ADDRESS_PUBLIC)
-		return refuse_exposed(s, a.host, class, err);
-	if (class == ADDRESS_PRIVATE && !cfg->cluster_open) {
+	if (class == ADDRESS_PUBLIC)
+		return refuse_public(s, a.host, err);
+	if (class != ADDRESS_LOOPBACK && !cfg->cluster_open) {
 		(void)settings_refuse(s, err, "listen",
 				"%s can be reached from other hosts, and there are no keys yet; allowed: loopback, or cluster.open: on",
 				a.host);
-		error_hint(err, "write `cluster: {open: on}` if everybody who reaches this port may join and run jobs");
+		error_hint(err, "write `cluster: {open: on}` if everybody who reaches this port from a private address "
+				"(10/8, 172.16/12, 192.168/16, 100.64/10, link-local, fc00::/7) may join and run jobs");
 		return ST_INVALID;
 	}
 	return ST_OK;

@@ -16,8 +16,8 @@ struct daemon_config {
 	char cluster_name[64];             /* cluster.name, default "default" */
 	int cluster_open;                  /* cluster.open: listen beyond loopback without keys */
 	char node_name[64];                /* node.name; "" = the host's name */
-	char listen[128];                  /* listen: ADDRESS:PORT, default 127.0.0.1:17326; port 0 = any */
-	char advertise[128];               /* advertise: ADDRESS:PORT, "" = the listen address */
+	char listen[128];                  /* listen: ADDRESS:PORT, default 127.0.0.1:17326; 0.0.0.0, [::]: all private ones; port 0 = any */
+	char advertise[128];               /* advertise: ADDRESS:PORT, "" = the listen address; on a wildcard, per peer, that of the connection */
 	char seeds[CONFIG_MAX_SEEDS][256]; /* discovery.seeds: HOST[:PORT], default port 17326 */
 	size_t n_seeds;
 	char state_dir[256];               /* state: default /var/lib/dadamd, or ~/.local/state/dadamd for others than root */

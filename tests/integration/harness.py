@@ -67,8 +67,8 @@ def free_port():
 class Daemon:
     """One dadamd. start() and kill() may be called again and again: directory, port and identity stay."""
 
-    def __init__(self, cluster, name, config, port):
-        self.cluster, self.name, self.port = cluster, name, port
+    def __init__(self, cluster, name, config, port, within=()):
+        self.cluster, self.name, self.port, self.within = cluster, name, port, list(within)
         self.dir = os.path.join(cluster.dir, name)
         os.makedirs(self.dir, exist_ok=True)
         self.state = os.path.join(self.dir, "state")
@@ -82,7 +82,7 @@ class Daemon:
     def start(self, wait=True, env=None):
         at = os.path.getsize(self.log_path) if os.path.exists(self.log_path) else 0
         with open(self.log_path, "ab") as log:
-            self.process = subprocess.Popen([DADAMD, "--config", self.config], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+            self.process = subprocess.Popen([*self.within, DADAMD, "--config", self.config], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
                                             env={**os.environ, **(env or {})})
         self.cluster.processes.append(self.process)
         if wait:
@@ -153,15 +153,17 @@ class Cluster:
         self.dir = tempfile.mkdtemp(prefix="dadam-it-")
         self.processes, self.daemons = [], []
 
-    def daemon(self, name, seeds=(), start=True, extra="", data=(), port=0, timeouts="ping: 200ms, silence: 1500ms, dead: 2s"):
+    def daemon(self, name, seeds=(), start=True, extra="", data=(), port=0, timeouts="ping: 200ms, silence: 1500ms, dead: 2s",
+               listen=None, within=()):
+        """within: words before the program's (`ip netns exec NAME`)."""
         d = os.path.join(self.dir, name)
-        config = f"node: {{name: {name}}}\nlisten: 127.0.0.1:{port}\nstate: {d}/state\ncontrol: {{socket: {d}/ctl.sock}}\n"
+        config = f"node: {{name: {name}}}\nlisten: {listen or f'127.0.0.1:{port}'}\nstate: {d}/state\ncontrol: {{socket: {d}/ctl.sock}}\n"
         config += f"log: {{level: debug}}\ntimeouts: {{{timeouts}}}\n"
         if seeds:
             config += f"discovery: {{seeds: [{', '.join(json.dumps(s) for s in seeds)}]}}\n"
         if data:
             config += f"data: {{roots: [{', '.join(data)}]}}\n"
-        node = Daemon(self, name, config + extra, port)
+        node = Daemon(self, name, config + extra, port, within)
         self.daemons.append(node)
         return node.start() if start else node
 

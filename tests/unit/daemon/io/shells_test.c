@@ -25,6 +25,10 @@ Test(netaddr, good_addresses_come_back_as_text)
 			{":80", "0.0.0.0:80"},
 			{"0.0.0.0:0", "0.0.0.0:0"},
 			{"[2001:db8::7]:65535", "[2001:db8::7]:65535"},
+			{"[::ffff:10.0.0.7]:5", "10.0.0.7:5"},
+			{"[fe80::7%lo]:5", "[fe80::7%lo]:5"},
+			{"[fe80::7%1]:5", "[fe80::7%lo]:5"},
+			{"[fe80::7%999999]:5", "[fe80::7%999999]:5"},
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -41,7 +45,8 @@ Test(netaddr, good_addresses_come_back_as_text)
 Test(netaddr, bad_addresses_are_refused_with_an_example)
 {
 	static const char *const rows[] = {"", "127.0.0.1", "localhost:1", "1.2.3.4:", "1.2.3.4:70000",
-			"1.2.3.4:-1", "::1:80", "[::1:80", "[]:1", "1.2.3.4:1x", "[1.2.3.4:9",
+			"1.2.3.4:-1", "::1:80", "[::1:80", "[]:1", "1.2.3.4:1x", "[1.2.3.4:9", "[fe80::1%]:1", "[fe80::1%0]:1",
+			"[fe80::1%no-such-interface]:1", "[fe80::1%1x]:1", "1.2.3.4%lo:1",
 			"11111111111111111111111111111111111111111111111111111111111111111111111:1"};
 
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -51,6 +56,30 @@ Test(netaddr, bad_addresses_are_refused_with_an_example)
 		cr_assert_eq(netaddr_parse(&ss, rows[i], &err), ST_INVALID, "%s", rows[i]);
 		cr_assert(strstr(err.hint, "17326") != NULL);
 	}
+}
+
+Test(netaddr, public_addresses_are_told_from_those_of_a_private_network)
+{
+	static const struct {
+		const char *text;
+		enum ip_class class;
+	} rows[] = {
+		{"127.0.0.1:1", IP_LOOPBACK}, {"[::1]:1", IP_LOOPBACK}, {"[::ffff:127.0.0.1]:1", IP_LOOPBACK},
+		{"10.1.2.3:1", IP_PRIVATE}, {"100.64.0.1:1", IP_PRIVATE}, {"192.168.0.1:1", IP_PRIVATE},
+		{"172.31.0.1:1", IP_PRIVATE}, {"[fd00::1]:1", IP_PRIVATE}, {"[::ffff:10.0.0.1]:1", IP_PRIVATE},
+		{"169.254.1.1:1", IP_LINK_LOCAL}, {"[fe80::1%lo]:1", IP_LINK_LOCAL}, {":1", IP_ANY}, {"[::]:1", IP_ANY},
+		{"8.8.8.8:1", IP_PUBLIC}, {"172.32.0.1:1", IP_PUBLIC}, {"100.128.0.1:1", IP_PUBLIC},
+		{"[2001:db8::1]:1", IP_PUBLIC}, {"[::ffff:8.8.8.8]:1", IP_PUBLIC}, {"0.1.2.3:1", IP_PUBLIC},
+	};
+	struct sockaddr_storage none = {.ss_family = AF_UNIX};
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct sockaddr_storage ss;
+
+		cr_assert_eq(netaddr_parse(&ss, rows[i].text, NULL), ST_OK, "%s", rows[i].text);
+		cr_assert_eq(netaddr_class(&ss), rows[i].class, "%s", rows[i].text);
+	}
+	cr_assert_eq(netaddr_class(&none), IP_PUBLIC);
 }
 
 /* ---- listeners ---- */

@@ -231,3 +231,175 @@ Test(member, the_stored_table_has_members_with_addresses)
 	cr_assert_str_eq(out[1].address, "10.0.0.144:17326");
 	cr_assert_eq(node_members(o.node, out, 1), 1);
 }
+
+/* ---- several addresses of one member ---- */
+
+/* An inbound session whose hello says `address`. */
+static void peer_saying(uint64_t conn, uint8_t first, const char *from, const char *address)
+{
+	struct peer_msg hello = one_hello(first, 1);
+
+	(void)snprintf(hello.u.hello.address, 64, "%s", address);
+	one_opened(&o, conn, 1, from);
+	one_msg(&o, conn, &hello);
+}
+
+/* Addresses dialled until then, in order, joined by blanks; each is refused. */
+static const char *dialled(uint64_t until)
+{
+	static char text[2048];
+	size_t k;
+
+	text[0] = '\0';
+	while (o.now < until) {
+		uint64_t wake = node_wake_ms(o.node);
+		uint64_t conns[8];
+		size_t n = 0;
+
+		one_tick(&o, wake < until ? wake : until);
+		for (k = 0; one_action(&o, NODE_DO_DIAL, k) != NULL && n < 8; k++) {
+			(void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s ", one_action(&o, NODE_DO_DIAL, k)->address);
+			conns[n++] = one_action(&o, NODE_DO_DIAL, k)->conn;
+		}
+		for (k = 0; k < n; k++)
+			one_lost(&o, conns[k], "no route to host");
+	}
+	return text;
+}
+
+/* Do both stand in the text, this one first? */
+static int in_order(const char *text, const char *first, const char *second)
+{
+	const char *a = strstr(text, first), *b = strstr(text, second);
+
+	return a != NULL && b != NULL && a < b;
+}
+
+Test(member, the_hello_says_the_address_of_that_very_connection)
+{
+	static const char *const rows[][3] = { /* configured, this end, said */
+		{":17326", "10.0.0.5:17326", "10.0.0.5:17326"}, {":17326", "[fd00::5]:4", "[fd00::5]:17326"},
+		{":17326", "", ":17326"}, {":17326", "[fe80::5%eth0]:4", ":17326"}, {"10.9.9.9:1", "10.0.0.5:2", "10.9.9.9:1"},
+		{":17326", "127.0.0.1:4", "127.0.0.1:17326"},
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct node_event ev = {.type = NODE_EV_CONN_OPENED, .conn = 7, .inbound = 1, .address = "10.0.0.9:40000"};
+		struct peer_msg hello = one_hello(0x90, 1);
+		const struct peer_msg *mine;
+
+		one_fini(&o);
+		one_init(&o);
+		(void)snprintf(o.cfg.address, sizeof o.cfg.address, "%s", rows[i][0]);
+		one_start(&o);
+		(void)snprintf(ev.local, sizeof ev.local, "%s", rows[i][1]);
+		one_step(&o, &ev);
+		one_msg(&o, 7, &hello);
+		mine = one_sent(&o, 7, PEER_HELLO);
+		cr_assert_not_null(mine);
+		cr_assert_str_eq(mine->u.hello.address, rows[i][2]);
+	}
+}
+
+Test(member, what_it_says_and_where_it_was_seen_are_both_dialled_in_turn)
+{
+	const char *text;
+
+	peer_saying(1, 0x90, "192.168.0.9:40000", "10.0.0.9:17326");
+	cr_assert_str_eq(view(0x90).address, "10.0.0.9:17326");
+	one_lost(&o, 1, "connection reset");
+	text = dialled(o.now + 1000);
+	cr_assert(in_order(text, "10.0.0.9:17326 ", "192.168.0.9:17326 "), "%s", text);
+}
+
+Test(member, an_address_that_worked_is_dialled_before_those_that_did_not)
+{
+	struct peer_msg hello = one_hello(0x90, 1);
+	struct peer_msg news;
+	const char *text;
+	uint64_t conn;
+
+	one_seed(&o, "10.0.7.9:17326");
+	conn = one_action(&o, NODE_DO_DIAL, 0)->conn;
+	(void)snprintf(hello.u.hello.address, 64, "10.0.0.9:17326");
+	one_opened(&o, conn, 0, "10.0.7.9:17326");
+	one_msg(&o, conn, &hello);
+	one_peer(&o, 2, 0x10);
+	news = told(0x90, "10.0.8.9:17326"); /* heard while it is connected: kept for later */
+	one_msg(&o, 2, &news);
+	one_lost(&o, conn, "connection reset");
+	text = dialled(o.now + 1500);
+	cr_assert(in_order(text, "10.0.7.9:17326 ", "10.0.0.9:17326 "), "%s", text);
+	cr_assert(in_order(text, "10.0.0.9:17326 ", "10.0.8.9:17326 "), "%s", text);
+}
+
+Test(member, a_member_has_four_addresses_at_most_and_the_worst_goes)
+{
+	struct peer_msg news;
+	char address[64];
+	const char *text;
+
+	peer_saying(1, 0x90, "10.0.0.9:40000", "10.0.0.9:17326");
+	one_peer(&o, 2, 0x10);
+	for (int i = 1; i <= 20; i++) {
+		(void)snprintf(address, sizeof address, "10.0.%d.9:17326", i);
+		news = told(0x90, address);
+		one_msg(&o, 2, &news);
+	}
+	one_lost(&o, 1, "connection reset");
+	text = dialled(o.now + 3000);
+	for (int i = 4; i <= 20; i++) {
+		(void)snprintf(address, sizeof address, "10.0.%d.9:", i);
+		cr_assert_null(strstr(text, address), "%s", text);
+	}
+	cr_assert_not_null(strstr(text, "10.0.0.9:17326 "), "%s", text);
+	cr_assert_not_null(strstr(text, "10.0.3.9:17326 "), "%s", text);
+	one_peer(&o, 3, 0x10); /* the silence of the first cost it its session */
+	news = told(0x90, "10.0.77.9:17326"); /* the others fail by now: there is room */
+	one_msg(&o, 3, &news);
+	text = dialled(o.now + 12000);
+	cr_assert_not_null(strstr(text, "10.0.77.9:17326 "), "%s", text);
+	cr_assert_not_null(strstr(text, "10.0.0.9:17326 "), "its own word stays: %s", text);
+}
+
+Test(member, nobody_far_is_told_of_a_loopback_address_nor_believed_about_one)
+{
+	struct peer_msg news = told(0x91, "127.0.0.1:4"), worse = told(0x92, "[fe80::1]:4");
+	const struct peer_msg *list;
+
+	peer_saying(1, 0x90, "127.0.0.1:40000", "127.0.0.1:5");
+	peer_saying(2, 0x10, "10.0.0.1:40000", "10.0.0.1:17326");
+	list = one_sent(&o, 2, PEER_MEMBERS);
+	cr_assert_null(list, "told of %s", list != NULL ? list->u.members.items[0].address : "");
+	list = one_sent(&o, 1, PEER_MEMBERS); /* whoever is near hears of the far one */
+	cr_assert_not_null(list);
+	cr_assert_str_eq(list->u.members.items[0].address, "10.0.0.1:17326");
+	one_msg(&o, 2, &news);
+	one_msg(&o, 2, &worse);
+	cr_assert_eq(view(0x91).state, 0);
+	cr_assert_eq(view(0x92).state, 0);
+}
+
+Test(member, a_peer_that_listens_on_its_own_loopback_only_is_said_so_and_never_dialled)
+{
+	const char *text;
+
+	peer_saying(1, 0x90, "10.0.0.9:40000", "127.0.0.1:17326");
+	cr_assert_str_eq(view(0x90).address, "");
+	cr_assert_not_null(strstr(view(0x90).note, "loopback"), "%s", view(0x90).note);
+	one_lost(&o, 1, "connection reset");
+	text = dialled(o.now + 3000);
+	cr_assert_str_eq(text, "");
+}
+
+Test(member, two_behind_one_translator_keep_what_they_say_themselves)
+{
+	const char *text;
+
+	peer_saying(1, 0x90, "10.0.0.1:40000", "10.9.0.2:17326");
+	peer_saying(2, 0x91, "10.0.0.1:40001", "10.9.0.3:17326");
+	one_lost(&o, 2, "connection reset");
+	text = dialled(o.now + 1000);
+	cr_assert_not_null(strstr(text, "10.9.0.3:17326 "), "%s", text);
+	cr_assert_null(strstr(text, "10.0.0.1:17326 "), "that one was 0x90's first: %s", text);
+}

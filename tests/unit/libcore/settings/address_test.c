@@ -44,7 +44,7 @@ Test(address, each_kind_of_address_is_told_apart_at_its_borders)
 		{"fe80::1", ADDRESS_PRIVATE}, {"fe80::1%eth0", ADDRESS_PRIVATE}, {"fec0::1", ADDRESS_PUBLIC},
 		{"2001:db8::1", ADDRESS_PUBLIC}, {"::", ADDRESS_ANY}, {"0.0.0.0", ADDRESS_ANY},
 		{"::ffff:8.8.8.8", ADDRESS_PUBLIC}, {"::ffff:10.0.0.1", ADDRESS_PRIVATE},
-		{"::ffff:0.0.0.0", ADDRESS_ANY}, {"localhost", ADDRESS_NAME}, {"10.0.0.999", ADDRESS_NAME},
+		{"::ffff:0.0.0.0", ADDRESS_ANY}, {"0.0.0.1", ADDRESS_PUBLIC}, {"localhost", ADDRESS_NAME}, {"10.0.0.999", ADDRESS_NAME},
 		{"", ADDRESS_NAME},
 	};
 

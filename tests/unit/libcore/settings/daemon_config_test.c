@@ -73,6 +73,19 @@ Test(daemon_config, every_key_reaches_its_field)
 	cr_assert_eq(c.dead_ms, 1000);
 }
 
+Test(daemon_config, an_open_cluster_may_listen_on_every_address_of_the_host)
+{
+	static const char *const rows[] = {"0.0.0.0:17326", "\"[::]:17326\"", "10.0.0.1:0", "\"[fe80::1%eth0]:5\""};
+	char text[128];
+	struct daemon_config c;
+	struct error err = {0};
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		(void)snprintf(text, sizeof text, "listen: %s\ncluster: {open: on}\n", rows[i]);
+		cr_assert_eq(parse(&c, text, &err), ST_OK, "%s: %s", text, err.msg);
+	}
+}
+
 #define LONG "/0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345.sock"
 
 static const struct {
@@ -85,15 +98,19 @@ static const struct {
 		"d.yaml:1:9: listen: found '127.0.0.1', allowed: ADDRESS:PORT, as 10.0.0.5:17326 or [fd00::5]:17326"},
 	{"listen: 10.0.0.5:17326\n", "d.yaml:1:9: listen: 10.0.0.5 can be reached from other hosts, and there are no keys yet; "
 		"allowed: loopback, or cluster.open: on"},
-	{"listen: 0.0.0.0:17326\ncluster: {open: on}\n",
-		"d.yaml:1:9: listen: 0.0.0.0 is every address of this host, public ones included; without keys (a later version) "
-		"allowed: loopback, or one private address with cluster.open: on"},
+	{"listen: 0.0.0.0:17326\n", "d.yaml:1:9: listen: 0.0.0.0 can be reached from other hosts, and there are no keys yet; "
+		"allowed: loopback, or cluster.open: on"},
+	{"listen: \"[::]:17326\"\ncluster: {open: off}\n", "d.yaml:1:10: listen: :: can be reached from other hosts, and there are "
+		"no keys yet; allowed: loopback, or cluster.open: on"},
+	{"listen: 0.1.2.3:17326\ncluster: {open: on}\n",
+		"d.yaml:1:9: listen: 0.1.2.3 is a public address; whoever reaches the port can join and run jobs. "
+		"Without keys (a later version) allowed: loopback, or a private address or 0.0.0.0 with cluster.open: on"},
 	{"listen: 8.8.8.8:17326\ncluster: {open: on}\n",
 		"d.yaml:1:9: listen: 8.8.8.8 is a public address; whoever reaches the port can join and run jobs. "
-		"Without keys (a later version) allowed: loopback, or one private address with cluster.open: on"},
+		"Without keys (a later version) allowed: loopback, or a private address or 0.0.0.0 with cluster.open: on"},
 	{"listen: \"[2001:db8::1]:17326\"\ncluster: {open: on}\n",
 		"d.yaml:1:10: listen: 2001:db8::1 is a public address; whoever reaches the port can join and run jobs. "
-		"Without keys (a later version) allowed: loopback, or one private address with cluster.open: on"},
+		"Without keys (a later version) allowed: loopback, or a private address or 0.0.0.0 with cluster.open: on"},
 	{"cluster: {open: maybe}\n", "d.yaml:1:17: cluster.open: found 'maybe', allowed: on or off"},
 	{"cluster: {key: a.key}\n",
 		"d.yaml:1:11: cluster.key: keys come with a later version; on a trusted private network write `open: on`"},
