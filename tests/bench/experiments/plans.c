@@ -1,0 +1,209 @@
+/* See plans.h. Adam without bias correction, b1 .9, b2 .999, tau 1e-8, 32 rows per worker and step: as
+ * the reference's figures, so that they can be compared. */
+#include "tests/bench/experiments/plans.h"
+
+#include <math.h>
+
+#define COUNT(a) (sizeof(a) / sizeof(a)[0])
+
+/* Frappe, or false where it is absent. */
+static bool open_frappe(struct lab *lab, struct task *t, uint64_t seed)
+{
+	return lab->data != NULL && task_frappe(t, lab->data, seed);
+}
+
+static bool verdict(const char *what, double figure, double least, double greatest)
+{
+	bool ok = figure >= least && figure <= greatest;
+
+	(void)printf("%-44s %12.5f   allowed %.5f to %.5f   %s\n", what, figure, least, greatest, ok ? "ok" : "MISSED");
+	return ok;
+}
+
+bool plan_check(struct lab *lab)
+{
+	struct plan dense = {{.algorithm = D_ADAM, .topology = "ring", .ranks = 8, .period = 8, .rate = 4e-3}, 100, 8, false, false};
+	struct plan sign = {{.algorithm = CD_ADAM, .compressor = "sign", .topology = "ring", .ranks = 8, .period = 8,
+			.rate = 4e-3, .gamma = 0.8}, 1000, 100, false, true};
+	struct outcome o;
+	struct task t;
+	bool ok = true;
+
+	task_generated(&t, 1, false);
+	o = lab_run(lab, &t, &dense);
+	ok &= verdict("3: D-Adam p=8, t=100, mean", o.loss, 0.49710, 0.49730);
+	dense.steps = 1000;
+	o = lab_run(lab, &t, &dense);
+	ok &= verdict("3: D-Adam p=8, t=1000, mean", o.loss, 0, 0.402);
+	ok &= verdict("3: AUC", o.auc, 0.866, 1);
+	ok &= verdict("3: bytes per directed edge", o.traffic.encoded, 24722000, 24722000);
+	o = lab_run(lab, &t, &sign);
+	ok &= verdict("6: CD-Adam sign p=8, t=1000, mean", o.loss, 0, 0.406);
+	ok &= verdict("6: worst worker", o.worst, 0, 0.417);
+	ok &= verdict("6: bytes per directed edge", o.traffic.encoded, 773125, 773125);
+	task_close(&t);
+	return ok;
+}
+
+/* ---- bytes ---- */
+
+static const struct sender {
+	enum algorithm algorithm;
+	const char *compressor;
+	double gamma;
+	bool far; /* also at p = 32 and 64 */
+} senders[] = {
+	{CENTRAL_ADAM, "", 1, false},          {LOCAL_ADAM, "", 1, true},
+	{D_ADAM, "", 1, true},                 {CD_ADAM, "identity", 1, false},
+	{CD_ADAM, "bf16", 1, false},           {CD_ADAM, "int8", 1, true},
+	{CD_ADAM, "int4", 1, true},            {CD_ADAM, "sign", 0.8, true},
+	{CD_ADAM_FRESH, "sign", 0.8, true},    {CD_ADAM, "sign(keep-zeros)", 0.8, false},
+	{CD_ADAM, "qsgd(255)", 0.5, false},    {CD_ADAM, "qsgd(15)", 0.1, false},
+	{CD_ADAM, "top-k(10%)", 0.2, false},   {CD_ADAM, "top-k(1%)", 0.05, false},
+	{CD_ADAM, "random-k(10%)", 0.1, false}, {CD_ADAM, "random-k(1%)", 0.02, false},
+};
+
+static void send_all(struct lab *lab, struct task *t, double rate, uint32_t steps)
+{
+	static const uint32_t periods[] = {1, 4, 16, 32, 64};
+
+	for (size_t i = 0; i < COUNT(senders); i++)
+		for (size_t p = 0; p < COUNT(periods); p++) {
+			const struct sender *s = &senders[i];
+			struct plan plan = {{s->algorithm, s->compressor, "ring", 8, periods[p], rate, s->gamma, true},
+					steps, 16, false, true};
+
+			if ((periods[p] > 16 && !s->far) || (s->algorithm == CENTRAL_ADAM && periods[p] > 1)
+					|| (s->algorithm == LOCAL_ADAM && periods[p] < 4))
+				continue;
+			if (lab->quick && (periods[p] % 16 != 1 && periods[p] != 16))
+				continue;
+			(void)lab_run(lab, t, &plan);
+		}
+}
+
+void plan_bytes(struct lab *lab)
+{
+	struct task t;
+
+	task_generated(&t, 1, false);
+	send_all(lab, &t, 4e-3, lab->quick ? 400 : 1600);
+	task_close(&t);
+	if (lab->quick || !open_frappe(lab, &t, 1))
+		return;
+	send_all(lab, &t, 4e-3, 2400);
+	task_close(&t);
+}
+
+/* ---- speed-up ---- */
+
+static const struct runner {
+	enum algorithm algorithm;
+	const char *compressor;
+	uint32_t period;
+} runners[] = {
+	{CENTRAL_ADAM, "", 1}, {D_ADAM, "", 1},  {D_ADAM, "", 4},      {D_ADAM, "", 8},
+	{D_ADAM, "", 16},      {CD_ADAM, "sign", 1}, {CD_ADAM, "sign", 8},
+};
+
+/* One seed at one number of workers: every algorithm at three rates around the one that is usually best.
+ * With one worker all of them are plain Adam. */
+static void race(struct lab *lab, struct task *t, uint32_t ranks)
+{
+	uint32_t steps = ranks == 1 ? 6000 : ranks == 2 ? 4000 : ranks == 4 ? 2400 : ranks == 8 ? 1500 : 1000;
+	double usual = ranks == 1 ? 1e-3 : ranks == 2 ? 2e-3 : ranks <= 8 ? 4e-3 : 8e-3;
+
+	for (size_t i = 0; i < (ranks == 1 ? 1 : COUNT(runners)); i++)
+		for (double factor = 0.5; factor <= 2; factor *= 2) {
+			const struct runner *r = &runners[i];
+			double rate = usual * factor / (r->algorithm == CENTRAL_ADAM && ranks > 1 ? 2 : 1);
+			struct plan plan = {{r->algorithm, r->compressor, "ring", ranks, r->period, rate, 0.8, false}, steps,
+					25, true, false};
+
+			if (!lab->quick || factor == 1)
+				(void)lab_run(lab, t, &plan);
+		}
+}
+
+void plan_speedup(struct lab *lab)
+{
+	for (uint64_t seed = 1; seed <= (lab->quick ? 1U : 3U); seed++) {
+		struct task t;
+
+		task_generated(&t, seed, false);
+		for (uint32_t ranks = 1; ranks <= 16; ranks *= lab->quick ? 4 : 2)
+			race(lab, &t, ranks);
+		task_close(&t);
+	}
+}
+
+/* ---- sparse ---- */
+
+static const struct rates {
+	enum algorithm algorithm;
+	double rates[5]; /* 0: no more */
+} generated_rates[] = {
+	{D_ADAM, {2e-3, 4e-3, 8e-3}},
+	{D_PSGD, {0.4, 0.6, 0.8, 1.0, 1.2}},
+	{D_PSGD_MOMENTUM, {0.05, 0.1, 0.15, 0.2}},
+}, frappe_rates[] = {
+	{D_ADAM, {2e-3, 4e-3, 8e-3}},
+	{D_PSGD, {0.4, 0.8, 1.6}},
+	{D_PSGD_MOMENTUM, {0.05, 0.1, 0.2}},
+}, label_rates[] = {
+	{D_ADAM, {5e-4, 1e-3, 2e-3, 4e-3}},
+	{D_PSGD, {0.1, 0.2, 0.4, 0.8}},
+	{D_PSGD_MOMENTUM, {0.01, 0.02, 0.05, 0.1}},
+};
+
+static void compare(struct lab *lab, struct task *t, const struct rates table[3], uint32_t period, uint32_t steps)
+{
+	for (size_t i = 0; i < 3; i++)
+		for (size_t k = 0; k < COUNT(table[i].rates) && table[i].rates[k] > 0; k++) {
+			struct plan plan = {{.algorithm = table[i].algorithm, .topology = "ring", .ranks = 8, .period = period,
+					.rate = table[i].rates[k]}, lab->quick ? steps / 4 : steps, 50, false, false};
+
+			(void)lab_run(lab, t, &plan);
+		}
+}
+
+void plan_sparse(struct lab *lab)
+{
+	for (uint64_t seed = 1; seed <= (lab->quick ? 1U : 3U); seed++) {
+		struct task t;
+
+		task_generated(&t, seed, false);
+		compare(lab, &t, generated_rates, 1, 1000);
+		compare(lab, &t, generated_rates, 8, 1000);
+		task_close(&t);
+		task_generated(&t, seed, true);
+		compare(lab, &t, label_rates, 8, 1000);
+		task_close(&t);
+		if (!open_frappe(lab, &t, seed))
+			continue;
+		compare(lab, &t, frappe_rates, 1, 2000);
+		compare(lab, &t, frappe_rates, 8, 2000);
+		task_close(&t);
+	}
+}
+
+/* ---- topologies ---- */
+
+void plan_topologies(struct lab *lab)
+{
+	static const char *const names[] = {"complete", "hypercube", "torus", "exponential", "random(4)", "one-peer",
+			"ring", "path", "star"};
+	static const uint64_t batch_seeds[] = {1, 101, 102};
+	struct task t;
+
+	task_generated(&t, 1, false);
+	for (size_t s = 0; s < (lab->quick ? 1 : COUNT(batch_seeds)); s++)
+		for (size_t i = 0; i < COUNT(names); i++) {
+			struct plan plan = {{.algorithm = D_ADAM, .topology = names[i], .ranks = 16, .period = 8, .rate = 8e-3},
+					1000, 25, true, true};
+
+			t.batch_seed = batch_seeds[s];
+			(void)lab_run(lab, &t, &plan);
+		}
+	task_close(&t);
+}
