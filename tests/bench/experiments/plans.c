@@ -47,38 +47,50 @@ bool plan_check(struct lab *lab)
 
 /* ---- bytes ---- */
 
+#define UP_TO_16 0x15U /* a bit per power of two: p = 1, 4, 16 */
+#define FAR 0x60U      /* 32, 64 */
+#define LATE 0x70U     /* 16, 32, 64 */
+
 static const struct sender {
 	enum algorithm algorithm;
 	const char *compressor;
 	double gamma;
-	bool far; /* also at p = 32 and 64 */
+	uint32_t periods;
 } senders[] = {
-	{CENTRAL_ADAM, "", 1, false},          {LOCAL_ADAM, "", 1, true},
-	{D_ADAM, "", 1, true},                 {CD_ADAM, "identity", 1, false},
-	{CD_ADAM, "bf16", 1, false},           {CD_ADAM, "int8", 1, true},
-	{CD_ADAM, "int4", 1, true},            {CD_ADAM, "sign", 0.8, true},
-	{CD_ADAM_FRESH, "sign", 0.8, true},    {CD_ADAM, "sign(keep-zeros)", 0.8, false},
-	{CD_ADAM, "qsgd(255)", 0.5, false},    {CD_ADAM, "qsgd(15)", 0.1, false},
-	{CD_ADAM, "top-k(10%)", 0.2, false},   {CD_ADAM, "top-k(1%)", 0.05, false},
-	{CD_ADAM, "random-k(10%)", 0.1, false}, {CD_ADAM, "random-k(1%)", 0.02, false},
+	{CENTRAL_ADAM, "", 1, 0x1},
+	{LOCAL_ADAM, "", 1, 0x14 | FAR},
+	{D_ADAM, "", 1, UP_TO_16 | FAR},
+	{CD_ADAM, "identity", 1, UP_TO_16},
+	{CD_ADAM, "bf16", 1, UP_TO_16},
+	{CD_ADAM, "int8", 1, UP_TO_16 | FAR},
+	{CD_ADAM, "int8", 0.5, LATE},
+	{CD_ADAM, "int4", 1, UP_TO_16},
+	{CD_ADAM, "int4", 0.5, LATE},
+	{CD_ADAM, "sign", 0.8, UP_TO_16 | FAR},
+	{CD_ADAM, "sign", 0.5, LATE},
+	{CD_ADAM_FRESH, "sign", 0.8, UP_TO_16 | FAR},
+	{CD_ADAM, "sign(keep-zeros)", 0.8, UP_TO_16},
+	{CD_ADAM, "qsgd(255)", 0.5, UP_TO_16},
+	{CD_ADAM, "qsgd(15)", 0.1, UP_TO_16},
+	{CD_ADAM, "top-k(10%)", 0.2, UP_TO_16},
+	{CD_ADAM, "top-k(1%)", 0.05, UP_TO_16},
+	{CD_ADAM, "random-k(10%)", 0.1, UP_TO_16},
+	{CD_ADAM, "random-k(1%)", 0.02, UP_TO_16},
 };
 
 static void send_all(struct lab *lab, struct task *t, double rate, uint32_t steps)
 {
-	static const uint32_t periods[] = {1, 4, 16, 32, 64};
+	uint32_t allowed = lab->quick ? 0x11U : UP_TO_16 | FAR;
 
 	for (size_t i = 0; i < COUNT(senders); i++)
-		for (size_t p = 0; p < COUNT(periods); p++) {
+		for (uint32_t period = 1; period <= 64; period *= 2) {
 			const struct sender *s = &senders[i];
-			struct plan plan = {{s->algorithm, s->compressor, "ring", 8, periods[p], rate, s->gamma, true},
-					steps, 16, false, true};
+			double own_rate = s->algorithm == CENTRAL_ADAM ? rate / 2 : rate; /* its best */
+			struct plan plan = {{s->algorithm, s->compressor, "ring", 8, period, own_rate, s->gamma, true}, steps, 16,
+					false, true};
 
-			if ((periods[p] > 16 && !s->far) || (s->algorithm == CENTRAL_ADAM && periods[p] > 1)
-					|| (s->algorithm == LOCAL_ADAM && periods[p] < 4))
-				continue;
-			if (lab->quick && (periods[p] % 16 != 1 && periods[p] != 16))
-				continue;
-			(void)lab_run(lab, t, &plan);
+			if ((s->periods & allowed & period) != 0)
+				(void)lab_run(lab, t, &plan);
 		}
 }
 
@@ -91,7 +103,7 @@ void plan_bytes(struct lab *lab)
 	task_close(&t);
 	if (lab->quick || !open_frappe(lab, &t, 1))
 		return;
-	send_all(lab, &t, 4e-3, 2400);
+	send_all(lab, &t, 1.6e-2, 2400);
 	task_close(&t);
 }
 
@@ -147,9 +159,9 @@ static const struct rates {
 	{D_PSGD, {0.4, 0.6, 0.8, 1.0, 1.2}},
 	{D_PSGD_MOMENTUM, {0.05, 0.1, 0.15, 0.2}},
 }, frappe_rates[] = {
-	{D_ADAM, {2e-3, 4e-3, 8e-3}},
-	{D_PSGD, {0.4, 0.8, 1.6}},
-	{D_PSGD_MOMENTUM, {0.05, 0.1, 0.2}},
+	{D_ADAM, {8e-3, 1.6e-2, 3.2e-2}},
+	{D_PSGD, {0.1, 0.2, 0.4, 0.8, 1.6}},
+	{D_PSGD_MOMENTUM, {0.05, 0.1, 0.2, 0.4, 0.6}},
 }, label_rates[] = {
 	{D_ADAM, {5e-4, 1e-3, 2e-3, 4e-3}},
 	{D_PSGD, {0.1, 0.2, 0.4, 0.8}},

@@ -16,8 +16,8 @@
 #define GENERATED_EXCESS 0.08
 #define TEST_ROWS 8192U
 #define NOISE 1.5 /* of the generator's labels */
-/* Below what logistic regression reaches on one machine (.3015). */
-#define FRAPPE_TARGET 0.30
+/* One machine: .253 after 40 epochs with settings of its own; logistic regression .3015. */
+#define FRAPPE_TARGET 0.265
 
 void must(bool ok, const char *what)
 {
@@ -108,7 +108,7 @@ void task_generated(struct task *t, uint64_t seed, bool by_label)
 
 bool task_frappe(struct task *t, const char *dir, uint64_t seed)
 {
-	static const struct dadam_option model[] = {{"factors", "16"}, {"hidden", "32"}, {"l2", "1e-2"}};
+	static const struct dadam_option model[] = {{"factors", "16"}, {"hidden", "none"}, {"l2", "1e-2"}};
 	char train[512], test[512];
 	struct dadam_option data[] = {{"format", "libfm"}, {"fields", "position"}, {"features", "5382"},
 			{"train", train}, {"test", test}};
