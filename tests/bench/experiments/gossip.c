@@ -7,6 +7,7 @@
 
 #include "libcore/base/mem.h"
 #include "libcore/compress/compress.h"
+#include "libcore/compress/delta.h"
 #include "libcore/compress/lossless.h"
 #include "libcore/mix/mix.h"
 #include "libcore/optim/optim.h"
@@ -32,6 +33,7 @@ struct gossip {
 	float w[GOSSIP_MAX_RANKS][GOSSIP_MAX_RANKS];
 	struct compress *compress;
 	struct lossless *lossless;
+	struct delta *delta; /* its last is replica[0], which begins as the parameters that all start with */
 	uint8_t *bytes, *packed;
 	size_t packed_cap;
 	struct traffic sent; /* encoded: of all ranks */
@@ -103,11 +105,12 @@ static void set_compressor(struct gossip *g)
 	c.seed = g->task->batch_seed;
 	must(compress_create(&g->compress, &c, GOSSIP_SEGMENT, NULL) == ST_OK, "no compressor");
 	bound = compress_bound(&c, GOSSIP_SEGMENT);
-	g->packed_cap = lossless_bound(bound);
+	g->packed_cap = lossless_bound(bound) + delta_bound(GOSSIP_SEGMENT);
 	g->bytes = mem_alloc(bound, 1);
 	g->packed = mem_alloc(g->packed_cap, 1);
 	must(g->bytes != NULL && g->packed != NULL, "no memory for a segment");
 	must(lossless_create(&g->lossless, bound, NULL) == ST_OK, "no lossless stage");
+	must(delta_create(&g->delta, GOSSIP_SEGMENT, NULL) == ST_OK, "no exact differences");
 }
 
 static void set_optimiser(struct gossip *g)
@@ -163,6 +166,7 @@ void gossip_destroy(struct gossip *g)
 	mem_free_big(g->decoded, GOSSIP_SEGMENT, sizeof(float));
 	compress_destroy(g->compress);
 	lossless_destroy(g->lossless);
+	delta_destroy(g->delta);
 	mem_free(g->bytes);
 	mem_free(g->packed);
 	mem_free(g);
@@ -192,8 +196,17 @@ static size_t send_segment(struct gossip *g, uint32_t k, const float *x, size_t 
 /* Count a dense vector of all ranks as sent; of rank 0 it is this one. */
 static void count_dense(struct gossip *g, const float *of_rank_0)
 {
-	for (size_t at = 0; at < g->n; at = segment_end(g, at))
-		(void)send_segment(g, 0, of_rank_0 + at, at, segment_end(g, at) - at);
+	for (size_t at = 0; at < g->n; at = segment_end(g, at)) {
+		size_t n = segment_end(g, at) - at, len = 0;
+
+		if (!g->cfg.delta) {
+			(void)send_segment(g, 0, of_rank_0 + at, at, n);
+			continue;
+		}
+		len = delta_encode(g->delta, g->packed, g->packed_cap, g->replica[0] + at, of_rank_0 + at, n);
+		g->sent.encoded += (double)(n * sizeof(float));
+		g->sent.wire += (double)(len != 0 ? len : n * sizeof(float));
+	}
 	g->sent.encoded += (double)(g->n * sizeof(float) * (g->cfg.ranks - 1));
 }
 

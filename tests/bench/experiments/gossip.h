@@ -27,6 +27,7 @@ struct gossip_config {
 	uint32_t ranks, period;
 	double rate, gamma;
 	bool lossless; /* count bytes after the lossless stage too; slower */
+	bool delta;    /* uncompressed: count the exact difference to the last round as what is on the wire */
 };
 
 const char *algorithm_name(enum algorithm a);
@@ -36,7 +37,7 @@ bool algorithm_compresses(enum algorithm a);
  * tree, which carries a vector up and one down. */
 struct traffic {
 	double encoded; /* what compress_encode made */
-	double wire;    /* each segment after the lossless stage where that is shorter; of rank 0 only */
+	double wire;    /* each segment after the last stage where that is shorter; of rank 0 only */
 };
 
 struct gossip;

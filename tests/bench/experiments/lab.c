@@ -66,7 +66,7 @@ static void write_settings(FILE *f, const struct run *r)
 	bool compressed = algorithm_compresses(c->algorithm);
 
 	(void)fprintf(f, "%s,%s,%s,%s,%u,%u,%g,%g,%llu,%llu,%.5f,", r->task->name, algorithm_name(c->algorithm),
-			compressed ? c->compressor : "float32", c->topology, c->ranks, c->period, c->rate,
+			compressed ? c->compressor : c->delta ? "float32 delta" : "float32", c->topology, c->ranks, c->period, c->rate,
 			compressed ? c->gamma : 1.0, (unsigned long long)r->task->seed,
 			(unsigned long long)r->task->batch_seed, r->task->target);
 }

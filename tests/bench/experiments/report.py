@@ -84,7 +84,7 @@ def sender(row):
 def bytes_line(row, base):
     change = 100 * (value(row, "loss_end") / value(base, "loss_end") - 1)
     lost = row["lost"] == "1"
-    return (sender(row), row["period"], row["gamma"] if row["compressor"] != "float32" else "",
+    return (sender(row), row["period"], "" if row["compressor"].startswith("float32") else row["gamma"],
             steps(value(row, "steps_mean")), mega(value(row, "bytes_mean")), mega(value(row, "wire_mean")),
             factor(value(base, "bytes_mean"), value(row, "bytes_mean")),
             steps(value(row, "steps_worst")), mega(value(row, "bytes_worst")),
