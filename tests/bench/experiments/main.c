@@ -1,4 +1,4 @@
-/* experiments check|bytes|speedup|sparse|topologies quick|full DIR [DATA]
+/* experiments check|bytes|frappe|speedup|sparse|topologies quick|full DIR [DATA]
  *
  * Runs one experiment and writes DIR/NAME.runs.csv and DIR/NAME.curves.csv. DATA: the folder with
  * frappe.train57k.libfm and frappe.test.libfm; without it Frappe is left out. See run.sh. */
@@ -12,7 +12,7 @@ int main(int argc, char **argv)
 	bool good = true;
 
 	if (argc < 4 || argc > 5 || (strcmp(argv[2], "quick") != 0 && strcmp(argv[2], "full") != 0)) {
-		(void)fprintf(stderr, "usage: experiments check|bytes|speedup|sparse|topologies quick|full DIR [DATA]\n");
+		(void)fprintf(stderr, "usage: experiments check|bytes|frappe|speedup|sparse|topologies quick|full DIR [DATA]\n");
 		return 2;
 	}
 	lab.quick = strcmp(argv[2], "quick") == 0;
@@ -22,6 +22,8 @@ int main(int argc, char **argv)
 		good = plan_check(&lab);
 	else if (strcmp(argv[1], "bytes") == 0)
 		plan_bytes(&lab);
+	else if (strcmp(argv[1], "frappe") == 0)
+		plan_frappe(&lab);
 	else if (strcmp(argv[1], "speedup") == 0)
 		plan_speedup(&lab);
 	else if (strcmp(argv[1], "sparse") == 0)

@@ -79,7 +79,7 @@ static const struct sender {
 	{CD_ADAM, "random-k(1%)", 0.02, UP_TO_16},
 };
 
-static void send_all(struct lab *lab, struct task *t, double rate, uint32_t steps)
+static void send_all(struct lab *lab, struct task *t, double rate, uint32_t steps, uint32_t every)
 {
 	uint32_t allowed = lab->quick ? 0x11U : UP_TO_16 | FAR;
 
@@ -88,7 +88,7 @@ static void send_all(struct lab *lab, struct task *t, double rate, uint32_t step
 			const struct sender *s = &senders[i];
 			double own_rate = s->algorithm == CENTRAL_ADAM ? rate / 2 : rate; /* its best */
 			struct plan plan = {{s->algorithm, s->compressor, "ring", 8, period, own_rate, s->gamma, true,
-					s->algorithm == D_ADAM && s->compressor[0] != '\0'}, steps, 16, false, true};
+					s->algorithm == D_ADAM && s->compressor[0] != '\0'}, steps, every, false, true};
 
 			if ((s->periods & allowed & period) != 0)
 				(void)lab_run(lab, t, &plan);
@@ -100,11 +100,17 @@ void plan_bytes(struct lab *lab)
 	struct task t;
 
 	task_generated(&t, 1, false);
-	send_all(lab, &t, 4e-3, lab->quick ? 400 : 1600);
+	send_all(lab, &t, 4e-3, lab->quick ? 400 : 1600, 16);
 	task_close(&t);
-	if (lab->quick || !open_frappe(lab, &t, 1))
+}
+
+void plan_frappe(struct lab *lab)
+{
+	struct task t;
+
+	if (!open_frappe(lab, &t, 1))
 		return;
-	send_all(lab, &t, 1.6e-2, 2400);
+	send_all(lab, &t, 1.6e-2, lab->quick ? 400 : 2000, 32);
 	task_close(&t);
 }
 

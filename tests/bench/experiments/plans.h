@@ -1,7 +1,8 @@
 /* The experiments: which runs each is made of. Figures come from report.py, by the runs' tables.
  *
  *   check       statements 3 and 6 of the acceptance list, so that the rest can be believed
- *   bytes       every compressor at three periods, ring of 8, on both sparse tasks
+ *   bytes       every compressor at three periods and more, ring of 8, on generated clicks
+ *   frappe      the same on Frappe
  *   speedup     steps to the target against the number of workers
  *   sparse      D-Adam against D-PSGD with and without momentum
  *   topologies  16 workers, p = 8 */
@@ -12,6 +13,7 @@
 
 bool plan_check(struct lab *lab); /* false: a bound is missed */
 void plan_bytes(struct lab *lab);
+void plan_frappe(struct lab *lab);
 void plan_speedup(struct lab *lab);
 void plan_sparse(struct lab *lab);
 void plan_topologies(struct lab *lab);

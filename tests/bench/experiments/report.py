@@ -128,7 +128,7 @@ def bytes_plots(task, runs, curves):
 
 
 def report_bytes():
-    runs, curves, out = rows("bytes"), rows("bytes", "curves"), []
+    runs, curves, out = rows("bytes") + rows("frappe"), rows("bytes", "curves") + rows("frappe", "curves"), []
     for task in dict.fromkeys(r["task"] for r in runs):
         mine = [r for r in runs if r["task"] == task]
         out += bytes_table(task, mine)

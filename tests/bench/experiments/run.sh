@@ -41,7 +41,7 @@ for name in frappe.train57k frappe.test; do
 done
 [ -r "$data/frappe.test.libfm" ] || echo "run.sh: no Frappe in DATA=${DATA-}: it is left out" >&2
 
-for experiment in check topologies bytes sparse speedup; do
+for experiment in check topologies bytes frappe sparse speedup; do
 	"$build/tests/bench/experiments/experiments" "$experiment" "$mode" "$out" "$data"
 done
 python3 "$here/report.py" "$out" >"$out/tables.md"
