@@ -1,6 +1,8 @@
 /* What a spec asks for beside what this host has. See check.h. */
 #include "daemon/check.h"
 
+#include "libcore/compress/compress.h"
+#include "libcore/round/algo.h"
 #include "libcore/settings/job_spec.h"
 #include "libcore/topology/graph.h"
 #include "libcore/topology/topology.h"
@@ -51,20 +53,53 @@ static enum status check_topology(const struct job_spec *s, struct error *warnin
 	return st;
 }
 
-static const char *algorithm_name(enum job_algorithm a)
+_Static_assert((int)JOB_CENTRAL_SGD == (int)ALGO_CENTRAL_SGD && (int)JOB_MIX_BEFORE == (int)ALGO_MIX_BEFORE &&
+		(int)JOB_ORDER_FRESH == (int)ALGO_ORDER_FRESH, "the words of a spec are those of the rows");
+
+static enum status check_compressor(const struct job_spec *s, const struct algo *a, struct error *err)
 {
-	switch (a) {
-	case JOB_D_ADAM:
-		return "d-adam";
+	struct compress_config c;
+	enum status st = compress_parse(&c, s->compress, err);
+
+	if (st == ST_OK && !algo_has_replicas(a) && (c.kind != COMPRESS_IDENTITY || s->gossip_step != 0)) {
+		(void)error_set(err, ST_INVALID, "algorithm %s sends no differences: compress and gossip_step mean nothing to it",
+				algo_name((enum algo_kind)s->algorithm));
+		error_hint(err, "use cd-adam or choco-sgd, or take compress and gossip_step out");
+		return ST_INVALID;
 	}
-	return "?";
+	return st;
+}
+
+/* What the algorithm needs of the rest of the spec. */
+static enum status check_algorithm(const struct job_spec *s, struct error *err)
+{
+	struct algo_choice choice = {.order = (enum algo_order)s->order, .mix = (enum algo_mix)s->mix,
+			.momentum = s->momentum};
+	const char *name = algo_name((enum algo_kind)s->algorithm);
+	struct algo a;
+	enum status st = algo_row(&a, (enum algo_kind)s->algorithm, &choice, err);
+
+	if (st == ST_OK)
+		st = check_compressor(s, &a, err);
+	if (st != ST_OK)
+		return error_wrap(err, st, "algorithm");
+	if (a.every_step && s->period != 1)
+		return error_set(err, ST_INVALID, "algorithm: %s exchanges in every step, found period %u, allowed: 1", name,
+				s->period);
+	if (a.complete && strcmp(s->topology, "complete") != 0) {
+		(void)error_set(err, ST_INVALID, "algorithm: %s averages over all ranks, found topology %s, allowed: complete",
+				name, s->topology);
+		error_hint(err, "write `topology: complete`");
+		return ST_INVALID;
+	}
+	return ST_OK;
 }
 
 static void fill_terms(struct job_terms *out, const struct job_spec *s)
 {
 	memset(out, 0, sizeof *out);
 	(void)snprintf(out->name, sizeof out->name, "%s", s->name);
-	(void)snprintf(out->algorithm, sizeof out->algorithm, "%s", algorithm_name(s->algorithm));
+	(void)snprintf(out->algorithm, sizeof out->algorithm, "%s", algo_name((enum algo_kind)s->algorithm));
 	(void)snprintf(out->topology, sizeof out->topology, "%s", s->topology);
 	(void)snprintf(out->plugin, sizeof out->plugin, "%s", s->plugin);
 	out->workers_min = s->workers_min;
@@ -85,7 +120,9 @@ enum status check_terms(struct job_terms *out, const char *source, const char *s
 
 	if (st != ST_OK)
 		return st;
-	st = check_topology(&s, warning, err);
+	st = check_algorithm(&s, err);
+	if (st == ST_OK)
+		st = check_topology(&s, warning, err);
 	if (st == ST_OK)
 		fill_terms(out, &s);
 	job_spec_fini(&s);

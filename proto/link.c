@@ -24,6 +24,8 @@ static const struct map_field begin[] = {
 		MAP_UINT_(3, T, degree, 0, JOB_MAX_RANKS - 1),
 		MAP_UINT_(4, T, cut, LINK_CUT_NONE, LINK_CUT_STOP),
 		MAP_ANY_(5, T, cut_round),
+		MAP_BOOL_(6, T, dense),
+		MAP_ANY_(7, T, halvings),
 };
 #undef T
 static const struct map map_begin = MAP_OF(link_round_begin, dadam__round_begin__descriptor, begin);
@@ -37,6 +39,9 @@ static const struct map_field delta[] = {
 		MAP_UINT_(5, T, lossless, LINK_RAW, LINK_PLANES_ZSTD),
 		MAP_UINT_(6, T, encoded_len, 1, FRAME_MAX_PAYLOAD_LINK),
 		MAP_UINT_(7, T, ranks, 0, JOB_MAX_RANKS),
+		MAP_ANY_(8, T, seq),
+		MAP_ANY_(9, T, hash),
+		MAP_BOOL_(10, T, dense),
 };
 #undef T
 static const struct map map_delta = MAP_OF(link_model_delta, dadam__model_delta__descriptor, delta);

@@ -32,6 +32,8 @@ enum link_cut { LINK_CUT_NONE = 0, LINK_CUT_STOP = 1 };
 struct link_round_begin {
 	uint64_t round, step;
 	uint32_t degree;     /* links that the sender counts in this round */
+	uint8_t dense;       /* algorithms with replicas: the whole replica comes in this round */
+	uint32_t halvings;   /* how often the sender has halved its weights */
 	enum link_cut cut;   /* an order on its way ... */
 	uint64_t cut_round;  /* ... to be followed after this round */
 };
@@ -44,6 +46,9 @@ struct link_model_delta { /* also MODEL_SUM and MODEL_MEAN */
 	enum link_lossless lossless;
 	uint32_t encoded_len; /* bytes before the lossless stage; what decompression must give exactly */
 	uint32_t ranks;       /* SUM, MEAN: ranks summed so far */
+	uint64_t seq;         /* algorithms with replicas: number of the difference; dense: of the last one in it */
+	uint64_t hash;        /* of the replica's segment after it; 0: not said */
+	uint8_t dense;        /* the replica itself, not a difference */
 };
 
 struct link_alive {

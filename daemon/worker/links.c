@@ -56,11 +56,11 @@ enum status links_create(struct links **out, uv_loop_t *loop, const struct links
 	if (l == NULL)
 		return error_set(err, ST_NOMEM, "links: out of memory");
 	l->loop = loop;
-	l->cfg = *cfg;
+	l->cfg = *cfg; /* of `compress` only whether it is NULL counts: wire has its own copy */
 	l->n_segments = (uint32_t)((cfg->n_params + cfg->segment - 1) / cfg->segment);
 	l->stride = cfg->n_params < cfg->segment ? (uint32_t)cfg->n_params : cfg->segment;
 	l->stride = (l->stride + FLOATS_PER_LINE - 1) / FLOATS_PER_LINE * FLOATS_PER_LINE;
-	st = wire_create(&l->wire, cfg->zstd, cfg->segment, err);
+	st = wire_create(&l->wire, cfg->zstd, cfg->compress, cfg->segment, err);
 	if (st != ST_OK) {
 		mem_free(l);
 		return st;
@@ -176,6 +176,12 @@ static real *place(const struct links *l, uint32_t slot, uint32_t segment)
 	return l->places[slot] + (size_t)(segment % l->cfg.window) * l->stride;
 }
 
+/* Does the owner get the payload as bytes, not as parameters in their place? */
+static int is_for_replica(const struct links *l, const struct link_msg *m)
+{
+	return l->cfg.compress != NULL && m->type == LINK_MODEL_DELTA;
+}
+
 /* Before the payload is read: everything about it is checked, and its place chosen. */
 static enum status payload_at(void *data, const struct frame *f, uint8_t **dst, struct error *err)
 {
@@ -186,15 +192,15 @@ static enum status payload_at(void *data, const struct frame *f, uint8_t **dst, 
 	if (st == ST_OK)
 		st = check_segment(k, &m.u.delta, err);
 	if (st == ST_OK)
-		st = wire_check(&m.u.delta, f->payload_len, err);
+		st = wire_check(k->all->wire, &m, f->payload_len, err);
 	if (st != ST_OK)
 		return error_wrap(err, st, "rank %u", k->rank);
-	if (wire_is_plain(&m.u.delta)) {
+	if (wire_is_plain(&m.u.delta) && !is_for_replica(k->all, &m)) {
 		*dst = (uint8_t *)place(k->all, k->slot, m.u.delta.segment);
 		return ST_OK;
 	}
 	if (k->packed == NULL)
-		k->packed = mem_alloc(wire_bound(k->all->cfg.segment), 1);
+		k->packed = mem_alloc(wire_bound(k->all->wire), 1);
 	*dst = k->packed; /* NULL: the parser finds its own room, or says that there is none */
 	return ST_OK;
 }
@@ -218,14 +224,17 @@ static enum status check_up(const struct link *k, const struct link_up *up, stru
 static enum status take_model(struct link *k, const struct frame *f, const struct link_msg *m, struct error *err)
 {
 	const struct link_model_delta *d = &m->u.delta;
+	struct links_event ev = {.type = LINKS_MODEL, .slot = k->slot, .rank = k->rank, .msg = m};
 	enum status st = ST_OK;
 
-	if (!wire_is_plain(d))
+	if (is_for_replica(k->all, m))
+		st = wire_unpack(k->all->wire, &ev.bytes, d, f->payload, f->payload_len, err);
+	else if (!wire_is_plain(d))
 		st = wire_decode(k->all->wire, place(k->all, k->slot, d->segment), d, f->payload, f->payload_len, err);
 	if (st != ST_OK)
 		return st;
 	k->occupied |= 1U << d->segment % k->all->cfg.window;
-	tell(k->all, (struct links_event){.type = LINKS_MODEL, .slot = k->slot, .rank = k->rank, .msg = m});
+	tell(k->all, ev);
 	return ST_OK;
 }
 
@@ -319,15 +328,9 @@ static void count_model(struct links *l, const struct link_msg *m, const struct 
 		l->bytes.mean_wire += b->head_len + b->payload_len;
 }
 
-enum status links_send_model(struct links *l, uint64_t slots, struct link_msg *m, const real *x, struct error *err)
+/* Takes the reference. */
+static void send_blob(struct links *l, uint64_t slots, const struct link_msg *m, struct blob *b)
 {
-	struct blob *b;
-	enum status st;
-
-	m->u.delta.n = links_n_params(l, m->u.delta.segment);
-	st = wire_encode(l->wire, &b, m, x, err);
-	if (st != ST_OK)
-		return st;
 	for (uint32_t s = 0; s < LINKS_MAX; s++) {
 		struct link *k = (slots >> s & 1) != 0 ? alive(l, s) : NULL;
 		struct error why = {0};
@@ -341,7 +344,31 @@ enum status links_send_model(struct links *l, uint64_t slots, struct link_msg *m
 		count_model(l, m, b);
 	}
 	blob_unref(b);
-	return ST_OK;
+}
+
+enum status links_send_model(struct links *l, uint64_t slots, struct link_msg *m, const real *x, struct error *err)
+{
+	struct blob *b;
+	enum status st;
+
+	m->u.delta.n = links_n_params(l, m->u.delta.segment);
+	st = wire_encode(l->wire, &b, m, x, err);
+	if (st == ST_OK)
+		send_blob(l, slots, m, b);
+	return st;
+}
+
+enum status links_send_bytes(struct links *l, uint64_t slots, struct link_msg *m, const uint8_t *bytes, size_t len,
+		struct error *err)
+{
+	struct blob *b;
+	enum status st;
+
+	m->u.delta.n = links_n_params(l, m->u.delta.segment);
+	st = wire_encode_bytes(l->wire, &b, m, bytes, len, err);
+	if (st == ST_OK)
+		send_blob(l, slots, m, b);
+	return st;
 }
 
 /* Bytes that have left since the last time, at the speed of now. */

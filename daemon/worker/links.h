@@ -28,7 +28,7 @@ enum links_event_type {
 	LINKS_OPEN,   /* slot, rank, accepted */
 	LINKS_UP,     /* slot, msg */
 	LINKS_BEGIN,  /* slot, msg */
-	LINKS_MODEL,  /* slot, msg (MODEL_DELTA, _SUM, _MEAN): decoded, in its place */
+	LINKS_MODEL,  /* slot, msg (MODEL_DELTA, _SUM, _MEAN): decoded, in its place; or as bytes */
 	LINKS_ALIVE,  /* slot, msg */
 	LINKS_BYE,    /* slot, msg */
 	LINKS_SENT,   /* slot, model (which of the three), round, segment: left for the kernel */
@@ -41,6 +41,7 @@ struct links_event {
 	uint8_t accepted;
 	uint64_t link;
 	const struct link_msg *msg;
+	const uint8_t *bytes;   /* MODEL of a job with replicas, MODEL_DELTA: msg->u.delta.encoded_len of the compressor's */
 	enum link_type model;
 	uint64_t round; /* SENT: its low LINKS_ROUND_BITS */
 	uint32_t segment;
@@ -55,6 +56,7 @@ struct links_config {
 	uint64_t timeout_ms;    /* without a byte while reading is on */
 	char congestion[16];
 	enum wire_mode zstd;
+	const struct compress_config *compress; /* jobs with replicas: copied; NULL: parameters travel */
 	void *data;
 	void (*on_event)(void *data, const struct links_event *ev);
 };
@@ -81,6 +83,10 @@ void links_send(struct links *l, uint32_t slot, const struct link_msg *m);
  * that stays open. ST_NOMEM. */
 MUST_CHECK enum status links_send_model(struct links *l, uint64_t slots, struct link_msg *m, const real *x,
 		struct error *err);
+
+/* The same for a MODEL_DELTA whose len bytes a compressor made; m->u.delta.seq, hash, dense are filled. */
+MUST_CHECK enum status links_send_bytes(struct links *l, uint64_t slots, struct link_msg *m, const uint8_t *bytes,
+		size_t len, struct error *err);
 
 void links_read(struct links *l, uint32_t slot, int on);
 void links_close(struct links *l, uint32_t slot, const char *why);

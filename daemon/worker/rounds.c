@@ -15,9 +15,10 @@
 struct rounds {
 	struct rounds_config cfg;
 	struct gossip *machine;
+	struct differences *differences; /* NULL: parameters are sent */
 	uint64_t missed;
 	struct gossip_mix shown; /* the row that was logged last */
-	int stepping;
+	int stepping, failed, halve; /* halve: the machine shall hear of it */
 	struct gossip_actions actions;
 };
 
@@ -32,8 +33,11 @@ enum status rounds_create(struct rounds **out, const struct rounds_config *cfg, 
 		return error_set(err, ST_NOMEM, "rounds: out of memory");
 	r->cfg = *cfg;
 	st = gossip_create(&r->machine, &cfg->gossip, err);
+	if (st == ST_OK && cfg->exchange != NULL)
+		st = differences_create(&r->differences, &(struct differences_config){.exchange = *cfg->exchange,
+				.order = cfg->gossip.order, .links = cfg->links, .x = cfg->x}, err);
 	if (st != ST_OK) {
-		mem_free(r);
+		rounds_destroy(r);
 		return st;
 	}
 	*out = r;
@@ -45,6 +49,7 @@ void rounds_destroy(struct rounds *r)
 	if (r == NULL)
 		return;
 	gossip_destroy(r->machine);
+	differences_destroy(r->differences);
 	mem_free(r);
 }
 
@@ -102,13 +107,26 @@ static void show_row(struct rounds *r, const struct gossip_mix *mix, double sum)
 
 static real *own_segment(const struct rounds *r, uint32_t segment)
 {
-	return r->cfg.x + (size_t)segment * r->cfg.segment;
+	return r->cfg.exchanged + (size_t)segment * r->cfg.segment;
 }
 
-static void mix_segment(struct rounds *r, const struct gossip_action *a)
+static void mix_dense(struct rounds *r, const struct gossip_action *a)
 {
 	const real *vectors[GOSSIP_MAX_LINKS + 1];
 	real weights[GOSSIP_MAX_LINKS + 1];
+	const struct gossip_mix *mix = a->mix;
+
+	for (uint32_t i = 0; i < mix->n_terms; i++) {
+		uint32_t slot = mix->terms[i].slot;
+
+		vectors[i] = slot == GOSSIP_SELF ? own_segment(r, a->segment) : links_place(r->cfg.links, slot, a->segment);
+		weights[i] = (real)mix->terms[i].weight;
+	}
+	mix_weighted(own_segment(r, a->segment), vectors, weights, mix->n_terms, links_n_params(r->cfg.links, a->segment));
+}
+
+static void mix_segments(struct rounds *r, const struct gossip_action *a)
+{
 	const struct gossip_mix *mix = a->mix;
 	double sum = row_sum(mix);
 	struct error err;
@@ -120,13 +138,12 @@ static void mix_segment(struct rounds *r, const struct gossip_action *a)
 		r->cfg.host.fail(r->cfg.host.data, &err);
 		return;
 	}
-	for (uint32_t i = 0; i < mix->n_terms; i++) {
-		uint32_t slot = mix->terms[i].slot;
-
-		vectors[i] = slot == GOSSIP_SELF ? own_segment(r, a->segment) : links_place(r->cfg.links, slot, a->segment);
-		weights[i] = (real)mix->terms[i].weight;
-	}
-	mix_weighted(own_segment(r, a->segment), vectors, weights, mix->n_terms, links_n_params(r->cfg.links, a->segment));
+	if (r->differences != NULL)
+		differences_mix(r->differences, a);
+	else
+		mix_dense(r, a);
+	if (r->cfg.gossip.order == GOSSIP_LAGGED)
+		return; /* nothing lies in places */
 	for (uint32_t i = 0; i < mix->n_terms; i++)
 		if (mix->terms[i].slot != GOSSIP_SELF)
 			links_release(r->cfg.links, mix->terms[i].slot, a->segment);
@@ -135,18 +152,24 @@ static void mix_segment(struct rounds *r, const struct gossip_action *a)
 static void send_begin(struct rounds *r, const struct gossip_action *a)
 {
 	struct link_msg m = {.type = LINK_ROUND_BEGIN,
-			.u.begin = {.round = a->round, .step = a->step, .degree = a->degree,
+			.u.begin = {.round = a->round, .step = a->step, .degree = a->degree, .dense = a->dense, .halvings = a->halvings,
 					.cut = a->cut ? LINK_CUT_STOP : LINK_CUT_NONE, .cut_round = a->cut_round}};
 
 	links_send(r->cfg.links, a->slot, &m);
 }
 
-static void send_segment(struct rounds *r, const struct gossip_action *a)
+static void send_segments(struct rounds *r, const struct gossip_action *a)
 {
 	struct link_msg m = {.type = LINK_MODEL_DELTA, .u.delta = {.round = a->round, .segment = a->segment}};
 	struct error err = {0};
+	enum status st;
 
-	if (links_send_model(r->cfg.links, a->slots, &m, own_segment(r, a->segment), &err) != ST_OK)
+	if (r->failed)
+		return;
+	st = r->differences != NULL ? differences_send(r->differences, a, &err)
+				    : links_send_model(r->cfg.links, a->slots, &m, own_segment(r, a->segment), &err);
+	r->failed = st != ST_OK;
+	if (st != ST_OK)
 		r->cfg.host.fail(r->cfg.host.data, &err);
 }
 
@@ -174,13 +197,25 @@ static void drop_places(struct rounds *r, const struct gossip_action *a)
 			links_release(r->cfg.links, a->slot, p);
 }
 
-static void end_round(struct rounds *r, const struct gossip_action *a)
+static void round_over(struct rounds *r, const struct gossip_action *a)
 {
 	const char *news = links_round_over(r->cfg.links);
+	struct error text = {0};
+	enum guard_verdict v = r->differences != NULL ? differences_round_over(r->differences, &text) : GUARD_FINE;
 
 	r->missed += a->missed;
 	if (news != NULL)
 		r->cfg.host.log(r->cfg.host.data, 1, news);
+	if (v == GUARD_HALVE) {
+		r->halve = 1;
+		r->cfg.host.log(r->cfg.host.data, 2, text.msg);
+	}
+	if (v == GUARD_STOP) {
+		r->failed = 1;
+		r->cfg.host.fail(r->cfg.host.data, &text);
+		return;
+	}
+	r->cfg.host.round_over(r->cfg.host.data);
 }
 
 static void carry_out(struct rounds *r, const struct gossip_action *a)
@@ -201,10 +236,10 @@ static void carry_out(struct rounds *r, const struct gossip_action *a)
 		send_begin(r, a);
 		break;
 	case GOSSIP_DO_SEND:
-		send_segment(r, a);
+		send_segments(r, a);
 		break;
 	case GOSSIP_DO_MIX:
-		mix_segment(r, a);
+		mix_segments(r, a);
 		break;
 	case GOSSIP_DO_READ:
 		links_read(r->cfg.links, a->slot, a->on);
@@ -213,7 +248,7 @@ static void carry_out(struct rounds *r, const struct gossip_action *a)
 		links_close(r->cfg.links, a->slot, a->why);
 		break;
 	case GOSSIP_DO_ROUND_OVER:
-		end_round(r, a);
+		round_over(r, a);
 		break;
 	case GOSSIP_DO_TRAINED:
 		host->trained(host->data, a->stopped);
@@ -237,6 +272,28 @@ static void feed(struct rounds *r, const struct gossip_event *ev)
 	for (uint32_t i = 0; i < r->actions.n; i++)
 		carry_out(r, &r->actions.list[i]);
 	r->stepping = 0;
+	if (!r->halve)
+		return;
+	r->halve = 0;
+	feed(r, &(struct gossip_event){.type = GOSSIP_EV_HALVE});
+}
+
+/* Replicas: what a link brought is in them before the machine hears of it. 0: the link is closing. */
+static int is_taken(struct rounds *r, const struct links_event *ev)
+{
+	struct error err = {0};
+	enum status st = ST_OK;
+
+	if (r->differences == NULL)
+		return 1;
+	if (ev->type == LINKS_OPEN)
+		st = differences_open(r->differences, ev->slot, &err);
+	else if (ev->type == LINKS_MODEL)
+		st = differences_take(r->differences, ev, &err);
+	if (st == ST_OK)
+		return 1;
+	links_close(r->cfg.links, ev->slot, err.msg);
+	return 0;
 }
 
 /* ---- events ---- */
@@ -271,6 +328,8 @@ static void fill_begin(struct gossip_event *ev, const struct link_round_begin *b
 	ev->round = b->round;
 	ev->step = b->step;
 	ev->degree = b->degree;
+	ev->dense = b->dense;
+	ev->halvings = b->halvings;
 	ev->cut = b->cut == LINK_CUT_STOP;
 	ev->cut_round = b->cut_round;
 }
@@ -295,6 +354,7 @@ void rounds_link(struct rounds *r, const struct links_event *from)
 		ev.type = GOSSIP_EV_SEGMENT;
 		ev.round = from->msg->u.delta.round;
 		ev.segment = from->msg->u.delta.segment;
+		ev.dense = from->msg->u.delta.dense;
 		break;
 	case LINKS_ALIVE:
 		ev.type = GOSSIP_EV_ALIVE;
@@ -312,7 +372,8 @@ void rounds_link(struct rounds *r, const struct links_event *from)
 		ev.type = GOSSIP_EV_LINK_CLOSED;
 		break;
 	}
-	feed(r, &ev);
+	if (is_taken(r, from))
+		feed(r, &ev);
 }
 
 /* ---- views ---- */

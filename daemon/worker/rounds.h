@@ -7,6 +7,7 @@
 #ifndef DAEMON_WORKER_ROUNDS_H
 #define DAEMON_WORKER_ROUNDS_H
 
+#include "daemon/worker/differences.h"
 #include "daemon/worker/links.h"
 #include "libcore/round/gossip.h"
 
@@ -17,6 +18,7 @@ struct rounds_host {
 	void *data;
 	void (*steps)(void *data, uint64_t step, uint64_t n);
 	void (*evaluate)(void *data, uint64_t step);
+	void (*round_over)(void *data); /* x is mixed; compute is at rest */
 	void (*trained)(void *data, int stopped);
 	void (*log)(void *data, int level, const char *text); /* as worker_log */
 	void (*fail)(void *data, const struct error *err);
@@ -27,6 +29,8 @@ struct rounds_config {
 	uint32_t segment; /* parameters */
 	struct links *links;
 	real *x;
+	real *exchanged;           /* what is sent and mixed when it is dense: x, or the gradient */
+	const struct exchange_config *exchange; /* algorithms with replicas; copied; NULL: none */
 	struct rounds_host host;
 };
 

@@ -18,7 +18,9 @@ struct trainer {
 	uint64_t total_steps;
 	uint64_t *batch; /* spec->batch row numbers */
 	size_t n;
-	real *x, *m, *v, *grad;
+	real *x, *m, *v, *grad; /* m, v: NULL where the optimiser keeps none */
+	bool step_due;          /* grad belongs to step due_step, which is not applied yet */
+	uint64_t due_step;
 
 	double losses[TRAINER_LOSS_STEPS]; /* ring of the last mini-batches */
 	uint64_t n_losses;
@@ -27,15 +29,12 @@ struct trainer {
 	struct trainer_report report;
 };
 
-static struct optim_config optim_of(const struct job_spec *spec)
+static struct optim_config optim_of(const struct job_spec *spec, const struct algo *algo)
 {
 	struct optim_config o = optim_config_default();
 
-	switch (spec->algorithm) {
-	case JOB_D_ADAM:
-		o.kind = OPTIM_ADAM;
-		break;
-	}
+	o.kind = algo->optim;
+	o.momentum = spec->momentum;
 	o.learning_rate = spec->learning_rate;
 	o.beta1 = spec->beta1;
 	o.beta2 = spec->beta2;
@@ -55,7 +54,7 @@ enum status trainer_create(struct trainer **out, const struct trainer_config *cf
 		return error_set(err, ST_NOMEM, "trainer: out of memory");
 	}
 	t->cfg = *cfg;
-	t->optim = optim_of(cfg->spec);
+	t->optim = optim_of(cfg->spec, &cfg->algo);
 	t->report.loss = NAN;
 	st = optim_config_check(&t->optim, err);
 	if (st == ST_OK)
@@ -98,14 +97,17 @@ static enum status check_finite(const struct trainer *t, const real *vector, con
 
 static enum status make_vectors(struct trainer *t, struct error *err)
 {
+	unsigned moments = optim_n_moments(t->optim.kind);
+
 	t->batch = mem_alloc(t->cfg.spec->batch, sizeof *t->batch);
 	t->x = mem_alloc_big(t->n, sizeof *t->x);
 	t->grad = mem_alloc_big(t->n, sizeof *t->grad);
-	t->m = mem_alloc_big(t->n, sizeof *t->m);
-	t->v = mem_alloc_big(t->n, sizeof *t->v);
-	if (t->batch == NULL || t->x == NULL || t->grad == NULL || t->m == NULL || t->v == NULL) {
-		(void)error_set(err, ST_NOMEM, "no memory for 4 vectors of %zu parameters", t->n);
-		error_hint(err, "%zu MiB are needed; give this node less to do", 4 * t->n * sizeof(real) >> 20);
+	t->m = moments > 0 ? mem_alloc_big(t->n, sizeof *t->m) : NULL;
+	t->v = moments > 1 ? mem_alloc_big(t->n, sizeof *t->v) : NULL;
+	if (t->batch == NULL || t->x == NULL || t->grad == NULL || (moments > 0 && t->m == NULL) ||
+			(moments > 1 && t->v == NULL)) {
+		(void)error_set(err, ST_NOMEM, "no memory for %u vectors of %zu parameters", 2 + moments, t->n);
+		error_hint(err, "%zu MiB are needed; give this node less to do", (2 + moments) * t->n * sizeof(real) >> 20);
 		return ST_NOMEM;
 	}
 	return ST_OK;
@@ -181,12 +183,23 @@ static enum status one_step(struct trainer *t, uint64_t step, double *loss, stru
 	if (!isfinite(*loss))
 		return error_set(err, ST_NOT_FINITE, "the loss is %g at step %llu", *loss,
 				(unsigned long long)step);
-	optim_step(&t->optim, t->x, t->m, t->v, t->grad, t->n, step);
+	t->step_due = true;
+	t->due_step = step;
+	if (!t->cfg.algo.step_last || (step + 1) % t->cfg.spec->period != 0)
+		trainer_step_at_last(t);
 	return ST_OK;
+}
+
+void trainer_step_at_last(struct trainer *t)
+{
+	if (t->step_due)
+		optim_step(&t->optim, t->x, t->m, t->v, t->grad, t->n, t->due_step);
+	t->step_due = false;
 }
 
 enum status trainer_steps(struct trainer *t, uint64_t step, uint64_t n, struct error *err)
 {
+	trainer_step_at_last(t);
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t begin = uv_hrtime();
 		double loss = NAN;
@@ -220,8 +233,10 @@ enum status trainer_evaluate(struct trainer *t, uint64_t step, struct error *err
 {
 	struct dadam_metric metrics[DADAM_MAX_METRICS];
 	uint32_t n;
-	enum status st = trainer_evaluate_at(t, step, t->x, metrics, &n, err);
+	enum status st;
 
+	trainer_step_at_last(t);
+	st = trainer_evaluate_at(t, step, t->x, metrics, &n, err);
 	if (st != ST_OK)
 		return st;
 	uv_mutex_lock(&t->lock);

@@ -10,6 +10,7 @@
 #define DAEMON_WORKER_TRAINER_H
 
 #include "daemon/worker/plugin.h"
+#include "libcore/round/algo.h"
 #include "libcore/settings/job_spec.h"
 
 #include <stddef.h>
@@ -19,6 +20,7 @@
 
 struct trainer_config {
 	const struct job_spec *spec; /* the caller's, as long as the trainer */
+	struct algo algo;
 	uint32_t rank, n_ranks;
 	char plugin_path[256];
 	char data_roots[1024];
@@ -35,6 +37,10 @@ MUST_CHECK enum status trainer_load(struct trainer *t, struct error *err);
 
 /* [compute] n local steps, the first one is number `step`. ST_NOT_FINITE, ST_PLUGIN. */
 MUST_CHECK enum status trainer_steps(struct trainer *t, uint64_t step, uint64_t n, struct error *err);
+
+/* While compute is at rest, or [compute]: the half-step that an algorithm takes after the round (algo.step_last), if
+ * one is due. Steps and evaluations do it by themselves. */
+void trainer_step_at_last(struct trainer *t);
 
 /* [compute] Metrics of x after `step` steps. */
 MUST_CHECK enum status trainer_evaluate(struct trainer *t, uint64_t step, struct error *err);

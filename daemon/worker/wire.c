@@ -17,6 +17,8 @@ struct wire {
 	char why[160];
 	uint32_t segment;
 	struct compress *identity;
+	bool differences; /* MODEL_DELTA carries what `compress` makes */
+	struct compress_config compress;
 	struct lossless *lossless;
 	uint8_t *scratch; /* an encoded segment, before or after the lossless stage */
 	size_t scratch_len;
@@ -24,15 +26,32 @@ struct wire {
 	struct blob *pool[POOL];
 };
 
-/* The lossless stage never makes a payload longer: what would grow is sent raw. */
-size_t wire_bound(uint32_t n)
+static size_t dense_bytes(uint32_t n)
 {
 	const struct compress_config identity = compress_config_default();
 
 	return compress_bound(&identity, n);
 }
 
-enum status wire_create(struct wire **out, enum wire_mode mode, uint32_t segment, struct error *err)
+/* The lossless stage never makes a payload longer: what would grow is sent raw. */
+size_t wire_bound(const struct wire *w)
+{
+	size_t dense = dense_bytes(w->segment), packed = w->differences ? compress_bound(&w->compress, w->segment) : 0;
+
+	return dense > packed ? dense : packed;
+}
+
+static enum status take_compressor(struct wire *w, const struct compress_config *compress, struct error *err)
+{
+	w->differences = compress != NULL;
+	if (compress == NULL)
+		return ST_OK;
+	w->compress = *compress;
+	return compress_config_check(compress, w->segment, err);
+}
+
+enum status wire_create(struct wire **out, enum wire_mode mode, const struct compress_config *compress, uint32_t segment,
+		struct error *err)
 {
 	const struct compress_config identity = compress_config_default();
 	struct wire *w = mem_alloc(1, sizeof *w);
@@ -42,10 +61,15 @@ enum status wire_create(struct wire **out, enum wire_mode mode, uint32_t segment
 		return error_set(err, ST_NOMEM, "links: out of memory");
 	w->mode = mode;
 	w->segment = segment;
-	w->scratch_len = wire_bound(segment);
+	st = take_compressor(w, compress, err);
+	if (st != ST_OK) {
+		mem_free(w);
+		return st;
+	}
+	w->scratch_len = wire_bound(w);
 	w->blob_cap = (uint32_t)lossless_bound(w->scratch_len);
 	w->scratch = mem_alloc_big(w->scratch_len, 1);
-	st = w->scratch != NULL ? lossless_create(&w->lossless, wire_bound(segment), err)
+	st = w->scratch != NULL ? lossless_create(&w->lossless, w->scratch_len, err)
 				: error_set(err, ST_NOMEM, "links: out of memory");
 	if (st == ST_OK)
 		st = compress_create(&w->identity, &identity, segment, err);
@@ -96,42 +120,28 @@ int wire_is_on(const struct wire *w)
 	return 0;
 }
 
-/* Fill the payload; 1 when the lossless stage made it shorter. */
-static int fill_staged(struct wire *w, struct blob *b, struct link_model_delta *d, const real *x)
+/* Parameters are words of four planes; what other compressors make has none. */
+static unsigned word_of(const struct link_model_delta *d)
 {
-	uint64_t begin = uv_hrtime();
-	size_t len;
-
-	d->encoded_len = (uint32_t)compress_encode(w->identity, w->scratch, x, d->n, NULL);
-	len = lossless_encode(w->lossless, b->payload, b->payload_cap, w->scratch, d->encoded_len, sizeof(float));
-	stage_saw(&w->stage, (double)(uv_hrtime() - begin) * 1e-9, d->encoded_len, len > 0 ? len : d->encoded_len);
-	if (len == 0) {
-		memcpy(b->payload, w->scratch, d->encoded_len);
-		b->payload_len = d->encoded_len;
-		return 0;
-	}
-	b->payload_len = (uint32_t)len;
-	return 1;
+	return d->compressor == COMPRESS_IDENTITY ? sizeof(float) : 1;
 }
 
-enum status wire_encode(struct wire *w, struct blob **out, struct link_msg *m, const real *x, struct error *err)
+/* Fill the payload from d->encoded_len bytes; says in d whether the lossless stage made it shorter. */
+static void fill_staged(struct wire *w, struct blob *b, struct link_model_delta *d, const uint8_t *bytes, uint64_t begin)
 {
-	struct link_model_delta *d = &m->u.delta;
-	struct blob *b = take_blob(w);
-	enum status st;
+	size_t len = lossless_encode(w->lossless, b->payload, b->payload_cap, bytes, d->encoded_len, word_of(d));
 
-	if (b == NULL)
-		return error_set(err, ST_NOMEM, "a segment to send: out of memory");
-	d->compressor = COMPRESS_IDENTITY;
-	d->lossless = LINK_RAW;
-	if (wire_is_on(w)) {
-		if (fill_staged(w, b, d, x))
-			d->lossless = LINK_PLANES_ZSTD;
-	} else {
-		d->encoded_len = (uint32_t)compress_encode(w->identity, b->payload, x, d->n, NULL);
-		b->payload_len = d->encoded_len;
-	}
-	st = link_seal(b, m, err);
+	stage_saw(&w->stage, (double)(uv_hrtime() - begin) * 1e-9, d->encoded_len, len > 0 ? len : d->encoded_len);
+	d->lossless = len == 0 ? LINK_RAW : LINK_PLANES_ZSTD;
+	if (len == 0)
+		memcpy(b->payload, bytes, d->encoded_len);
+	b->payload_len = len == 0 ? d->encoded_len : (uint32_t)len;
+}
+
+static enum status seal(struct blob *b, struct blob **out, const struct link_msg *m, struct error *err)
+{
+	enum status st = link_seal(b, m, err);
+
 	if (st != ST_OK) {
 		blob_unref(b);
 		return st;
@@ -140,10 +150,66 @@ enum status wire_encode(struct wire *w, struct blob **out, struct link_msg *m, c
 	return ST_OK;
 }
 
-enum status wire_check(const struct link_model_delta *d, size_t payload_len, struct error *err)
+enum status wire_encode(struct wire *w, struct blob **out, struct link_msg *m, const real *x, struct error *err)
 {
-	size_t expected = wire_bound(d->n);
+	struct link_model_delta *d = &m->u.delta;
+	uint64_t begin = uv_hrtime();
+	struct blob *b = take_blob(w);
 
+	if (b == NULL)
+		return error_set(err, ST_NOMEM, "a segment to send: out of memory");
+	d->compressor = COMPRESS_IDENTITY;
+	d->lossless = LINK_RAW;
+	if (wire_is_on(w)) {
+		d->encoded_len = (uint32_t)compress_encode(w->identity, w->scratch, x, d->n, NULL);
+		fill_staged(w, b, d, w->scratch, begin);
+	} else {
+		d->encoded_len = (uint32_t)compress_encode(w->identity, b->payload, x, d->n, NULL);
+		b->payload_len = d->encoded_len;
+	}
+	return seal(b, out, m, err);
+}
+
+enum status wire_encode_bytes(struct wire *w, struct blob **out, struct link_msg *m, const uint8_t *bytes, size_t len,
+		struct error *err)
+{
+	struct link_model_delta *d = &m->u.delta;
+	struct blob *b = take_blob(w);
+
+	if (b == NULL)
+		return error_set(err, ST_NOMEM, "a segment to send: out of memory");
+	d->compressor = d->dense ? COMPRESS_IDENTITY : w->compress.kind;
+	d->lossless = LINK_RAW;
+	d->encoded_len = b->payload_len = (uint32_t)len;
+	if (wire_is_on(w))
+		fill_staged(w, b, d, bytes, uv_hrtime());
+	else
+		memcpy(b->payload, bytes, len);
+	return seal(b, out, m, err);
+}
+
+/* A difference: any length up to the compressor's bound; its decoder looks at the rest. */
+static enum status check_difference(const struct wire *w, const struct link_model_delta *d, size_t payload_len,
+		struct error *err)
+{
+	size_t most = compress_bound(&w->compress, d->n);
+
+	if (d->compressor != (uint32_t)w->compress.kind)
+		return error_set(err, ST_PROTO, "segment %u with compressor %u, this job uses %d", d->segment, d->compressor,
+				(int)w->compress.kind);
+	if (d->encoded_len > most || payload_len > d->encoded_len)
+		return error_set(err, ST_PROTO, "segment %u of %u bytes, allowed for %u parameters: at most %zu", d->segment,
+				d->encoded_len, d->n, most);
+	return ST_OK;
+}
+
+enum status wire_check(const struct wire *w, const struct link_msg *m, size_t payload_len, struct error *err)
+{
+	const struct link_model_delta *d = &m->u.delta;
+	size_t expected = dense_bytes(d->n);
+
+	if (w->differences && m->type == LINK_MODEL_DELTA && !d->dense)
+		return check_difference(w, d, payload_len, err);
 	if (d->compressor != COMPRESS_IDENTITY)
 		return error_set(err, ST_PROTO, "segment %u with compressor %u, this job uses %d", d->segment, d->compressor,
 				COMPRESS_IDENTITY);
@@ -162,17 +228,23 @@ int wire_is_plain(const struct link_model_delta *d)
 		&& d->compressor == COMPRESS_IDENTITY && d->lossless == LINK_RAW;
 }
 
+enum status wire_unpack(struct wire *w, const uint8_t **out, const struct link_model_delta *d, const uint8_t *payload,
+		size_t len, struct error *err)
+{
+	*out = payload;
+	if (d->lossless == LINK_RAW)
+		return ST_OK;
+	*out = w->scratch;
+	return lossless_decode(w->lossless, w->scratch, d->encoded_len, payload, len, word_of(d), err);
+}
+
 enum status wire_decode(struct wire *w, real *out, const struct link_model_delta *d, const uint8_t *payload, size_t len,
 		struct error *err)
 {
-	enum status st;
+	const uint8_t *bytes;
+	enum status st = wire_unpack(w, &bytes, d, payload, len, err);
 
-	if (d->lossless == LINK_RAW)
-		return compress_decode(w->identity, out, d->n, payload, len, NULL, err);
-	st = lossless_decode(w->lossless, w->scratch, d->encoded_len, payload, len, sizeof(float), err);
-	if (st != ST_OK)
-		return st;
-	return compress_decode(w->identity, out, d->n, w->scratch, d->encoded_len, NULL, err);
+	return st == ST_OK ? compress_decode(w->identity, out, d->n, bytes, d->encoded_len, NULL, err) : st;
 }
 
 const char *wire_round_over(struct wire *w, double speed)

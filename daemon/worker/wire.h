@@ -19,8 +19,10 @@ enum wire_mode { WIRE_AUTO, WIRE_ON, WIRE_OFF };
 
 struct wire;
 
-/* segment: the most parameters in one. ST_NOMEM. */
-MUST_CHECK enum status wire_create(struct wire **out, enum wire_mode mode, uint32_t segment, struct error *err);
+/* compress: of MODEL_DELTA frames that are not dense; NULL: they carry parameters like all others.
+ * segment: the most parameters in one. ST_INVALID, ST_NOMEM. */
+MUST_CHECK enum status wire_create(struct wire **out, enum wire_mode mode, const struct compress_config *compress,
+		uint32_t segment, struct error *err);
 void wire_destroy(struct wire *w);
 
 /* A sealed frame of m (a model type with round, segment, ranks and n filled; the rest is filled here)
@@ -28,14 +30,23 @@ void wire_destroy(struct wire *w);
 MUST_CHECK enum status wire_encode(struct wire *w, struct blob **out, struct link_msg *m, const real *x,
 		struct error *err);
 
+/* The same for len bytes that a compressor made already. */
+MUST_CHECK enum status wire_encode_bytes(struct wire *w, struct blob **out, struct link_msg *m, const uint8_t *bytes,
+		size_t len, struct error *err);
+
 /* Do the announced sizes fit n parameters of segment? Before a byte of the payload is read. ST_PROTO. */
-MUST_CHECK enum status wire_check(const struct link_model_delta *d, size_t payload_len, struct error *err);
+MUST_CHECK enum status wire_check(const struct wire *w, const struct link_msg *m, size_t payload_len, struct error *err);
 
 /* 1: the payload is the parameters themselves, so it can be read straight to where they belong. */
 int wire_is_plain(const struct link_model_delta *d);
 
-/* The most bytes that a payload of n parameters may have. */
-size_t wire_bound(uint32_t n);
+/* The most bytes that a payload may have. */
+size_t wire_bound(const struct wire *w);
+
+/* Undo the lossless stage only: what the compressor made, d->encoded_len bytes, in the payload itself or
+ * valid until the next call. ST_PROTO. */
+MUST_CHECK enum status wire_unpack(struct wire *w, const uint8_t **out, const struct link_model_delta *d,
+		const uint8_t *payload, size_t len, struct error *err);
 
 /* Decode a payload that is not plain into out (n parameters). ST_PROTO. */
 MUST_CHECK enum status wire_decode(struct wire *w, real *out, const struct link_model_delta *d, const uint8_t *payload,

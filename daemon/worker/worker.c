@@ -139,7 +139,26 @@ static void on_evaluate(void *data, uint64_t step)
 	give_order(data, ORDER_EVALUATE, step, 0);
 }
 
+static void on_round_over(void *data)
+{
+	struct worker *w = data;
+
+	trainer_step_at_last(w->trainer);
+}
+
 /* ---- the start ---- */
+
+static enum status choose_algorithm(struct worker *w, struct error *err)
+{
+	struct algo_choice choice = {.order = (enum algo_order)w->spec.order, .mix = (enum algo_mix)w->spec.mix,
+			.momentum = w->spec.momentum};
+	enum status st = algo_row(&w->algo, (enum algo_kind)w->spec.algorithm, &choice, err);
+
+	if (st == ST_OK)
+		st = compress_parse(&w->compress, w->spec.compress, err);
+	w->compress.seed = w->spec.seed;
+	return st;
+}
 
 static void on_setup(struct worker *w, struct worker_setup *setup)
 {
@@ -156,6 +175,9 @@ static void on_setup(struct worker *w, struct worker_setup *setup)
 		: error_set(&err, ST_PROTO, "rank %u of %u ranks", w->setup.rank, w->setup.n_ranks);
 	if (st == ST_OK)
 		st = job_spec_parse(&w->spec, "job", w->setup.spec, strlen(w->setup.spec), &err);
+	if (st == ST_OK)
+		st = choose_algorithm(w, &err);
+	cfg.algo = w->algo;
 	if (st == ST_OK)
 		st = trainer_create(&w->trainer, &cfg, &err);
 	if (st != ST_OK) {
@@ -183,7 +205,8 @@ static enum status make_links(struct worker *w, struct error *err)
 {
 	struct links_config cfg = {.rank = w->setup.rank, .n_ranks = w->setup.n_ranks, .n_params = trainer_n(w->trainer),
 			.segment = w->spec.segment, .window = WINDOW, .timeout_ms = w->spec.link_timeout_ms,
-			.zstd = wire_mode_of(w->spec.zstd), .data = w, .on_event = on_links};
+			.zstd = wire_mode_of(w->spec.zstd), .compress = algo_has_replicas(&w->algo) ? &w->compress : NULL,
+			.data = w, .on_event = on_links};
 
 	memcpy(cfg.congestion, w->spec.congestion, sizeof cfg.congestion);
 	return links_create(&w->links, w->loop, &cfg, err);
@@ -191,11 +214,18 @@ static enum status make_links(struct worker *w, struct error *err)
 
 static enum status make_rounds(struct worker *w, struct error *err)
 {
+	size_t n = trainer_n(w->trainer), longest = n < w->spec.segment ? n : w->spec.segment;
+	struct exchange_config exchange = {.n = n, .segment = w->spec.segment, .rank = w->setup.rank,
+			.gamma = w->spec.gossip_step, .compress = w->compress};
 	struct rounds_config cfg = {.segment = w->spec.segment, .links = w->links, .x = trainer_x(w->trainer),
-			.host = {.data = w, .steps = on_steps, .evaluate = on_evaluate, .trained = on_trained,
-					.log = report_log, .fail = worker_fail}};
+			.host = {.data = w, .steps = on_steps, .evaluate = on_evaluate, .round_over = on_round_over,
+					.trained = on_trained, .log = report_log, .fail = worker_fail}};
 
-	cfg.gossip = (struct gossip_config){.rank = w->setup.rank, .n_ranks = w->setup.n_ranks,
+	if (exchange.gamma == 0)
+		exchange.gamma = exchange_default_gamma(&w->compress, longest);
+	cfg.exchange = algo_has_replicas(&w->algo) ? &exchange : NULL;
+	cfg.exchanged = w->algo.exchange == ALGO_GRADIENTS ? trainer_grad(w->trainer) : trainer_x(w->trainer);
+	cfg.gossip = (struct gossip_config){.order = algo_order(&w->algo), .rank = w->setup.rank, .n_ranks = w->setup.n_ranks,
 			.neighbours = w->setup.neighbours, .n_segments = links_n_segments(w->links), .window = WINDOW,
 			.period = w->spec.period, .steps = trainer_total_steps(w->trainer),
 			.evaluate_every = w->spec.evaluate_every};

@@ -42,6 +42,8 @@ struct worker {
 
 	struct worker_setup setup;
 	struct job_spec spec;
+	struct algo algo;
+	struct compress_config compress; /* of algorithms with replicas */
 	struct graph *graph;
 	struct compute *compute;
 	struct trainer *trainer;

@@ -108,7 +108,8 @@ static struct compress_address address(uint64_t round, uint32_t rank, uint32_t s
 	return (struct compress_address){.round = round, .rank = rank, .segment = segment};
 }
 
-void exchange_advance(struct exchange *e, struct exchange_frame *out, uint64_t round, uint32_t segment, const real *x)
+enum status exchange_advance(struct exchange *e, struct exchange_frame *out, uint64_t round, uint32_t segment,
+		const real *x, struct error *err)
 {
 	struct compress_address at = address(round, e->cfg.rank, segment);
 	size_t n = replica_length(&e->own, segment);
@@ -119,11 +120,14 @@ void exchange_advance(struct exchange *e, struct exchange_frame *out, uint64_t r
 	*out = (struct exchange_frame){.bytes = e->bytes};
 	out->len = compress_encode(e->compress, e->bytes, e->difference, n, &at);
 	st = compress_decode(e->compress, e->difference, n, e->bytes, out->len, &at, NULL);
-	if (st == ST_OK) /* it refuses what is not finite: then the number is not next at the other end either */
-		replica_advance(&e->own, segment, e->difference);
+	if (st != ST_OK || !isfinite(e->residual[segment]) || !isfinite(e->norm[segment]))
+		return error_set(err, ST_NOT_FINITE, "rank %u: segment %u of x is not finite, or too far from its replica, in round %llu",
+				e->cfg.rank, segment, (unsigned long long)round);
+	replica_advance(&e->own, segment, e->difference);
 	out->seq = e->own.seq[segment];
 	if (round % EXCHANGE_HASH_EVERY == 0)
 		out->hash = replica_hash(&e->own, segment);
+	return ST_OK;
 }
 
 void exchange_dense(struct exchange *e, struct exchange_frame *out, uint32_t segment)
@@ -208,4 +212,34 @@ double exchange_residual(const struct exchange *e)
 const real *exchange_replica(const struct exchange *e, uint32_t slot)
 {
 	return slot == GOSSIP_SELF ? e->own.x : e->links[slot].x;
+}
+
+/* .05 where 1 % is kept, .2 where 10 % is: a power of the part between and beyond. */
+static double topk_gamma(double part)
+{
+	double gamma = 0.05 * pow(part / 0.01, 0.602);
+
+	return gamma < 1 ? gamma : 1;
+}
+
+double exchange_default_gamma(const struct compress_config *compress, size_t n)
+{
+	double part = (double)compress_kept(compress, n) / (double)n;
+
+	switch (compress->kind) {
+	case COMPRESS_IDENTITY:
+	case COMPRESS_INT8:
+	case COMPRESS_BF16:
+		return 1;
+	case COMPRESS_SIGN:
+	case COMPRESS_INT4:
+		return 0.8;
+	case COMPRESS_TOPK:
+		return topk_gamma(part);
+	case COMPRESS_RANDK:
+		return part;
+	case COMPRESS_QSGD:
+		return compress_contraction(compress, n);
+	}
+	return 1;
 }

@@ -18,6 +18,10 @@
 
 #define EXCHANGE_HASH_EVERY 64U /* rounds */
 
+/* gamma for training with a compressor on segments of n parameters (`gossip_step: auto`): what was
+ * measured stable on rings, tori and hypercubes, with distance to the cliff. */
+double exchange_default_gamma(const struct compress_config *compress, size_t n);
+
 struct exchange_config {
 	size_t n;
 	uint32_t segment; /* parameters */
@@ -46,8 +50,10 @@ void exchange_destroy(struct exchange *e); /* NULL is allowed */
 /* A link came up in `slot`: its replica is the common start, or not known yet. ST_NOMEM. */
 MUST_CHECK enum status exchange_open(struct exchange *e, uint32_t slot, struct error *err);
 
-/* The difference of one segment of x (n numbers, the whole vector) in a round; the own replica moves. */
-void exchange_advance(struct exchange *e, struct exchange_frame *out, uint64_t round, uint32_t segment, const real *x);
+/* The difference of one segment of x (n numbers, the whole vector) in a round; the own replica moves.
+ * ST_NOT_FINITE: x has what is not finite, or is too far away; nothing moved, nothing may be sent. */
+MUST_CHECK enum status exchange_advance(struct exchange *e, struct exchange_frame *out, uint64_t round,
+		uint32_t segment, const real *x, struct error *err);
 /* The own replica's segment as it is. */
 void exchange_dense(struct exchange *e, struct exchange_frame *out, uint32_t segment);
 /* Most bytes of a frame of n parameters. */

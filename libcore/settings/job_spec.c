@@ -3,6 +3,7 @@
 
 #include "libcore/base/buf.h"
 #include "libcore/settings/settings.h"
+#include "libcore/settings/value.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,9 +13,11 @@
 #define FIELD(field) SETTING_FIELD(struct job_spec, field)
 
 /* In the order of the enums of job_spec.h. */
-static const char *const algorithms[] = {"d-adam", NULL};
-static const char *const algorithms_later[] = {"cd-adam", "choco-sgd", "choco-adam", "d-psgd", "local-adam",
-	"local-sgd", "c-adam", "c-sgd", "pprs", "agd", "gd", NULL};
+static const char *const algorithms[] = {"d-adam", "cd-adam", "choco-sgd", "d-psgd", "local-adam", "local-sgd",
+	"central-adam", "central-sgd", NULL};
+static const char *const algorithms_later[] = {"pprs", "agd", "gd", NULL};
+static const char *const orders[] = {"auto", "lagged", "fresh", NULL};
+static const char *const mixes[] = {"auto", "after", "before", NULL};
 static const char *const losses[] = {"continue", "fail", NULL};
 static const char *const losses_later[] = {"wait", NULL};
 static const char *const splits[] = {"iid", "contiguous", "local", NULL};
@@ -49,6 +52,16 @@ static const struct setting rows[] = {
 		.help = "of the moments in the first steps"},
 	{"algorithm.weight_decay", SETTING_REAL, 0, FIELD(weight_decay), .high = INFINITY, .preset = "0",
 		.help = "decoupled from the gradient"},
+	{"algorithm.momentum", SETTING_REAL, SETTING_BELOW, FIELD(momentum), .high = 1, .preset = "0",
+		.help = "of choco-sgd, d-psgd, local-sgd, central-sgd (heavy ball)"},
+	{"algorithm.order", SETTING_ENUM, 0, FIELD(order), .words = orders, .preset = "auto",
+		.help = "of cd-adam: lagged overlaps the exchange with the next steps (the default), fresh does not"},
+	{"algorithm.mix", SETTING_ENUM, 0, FIELD(mix), .words = mixes, .preset = "auto",
+		.help = "of d-psgd: after the gradient step (the default), or before it"},
+	{"algorithm.compress", SETTING_TEXT, 0, FIELD(compress), .preset = "identity",
+		.help = "of cd-adam and choco-sgd: identity, sign, sign(keep-zeros), top-k(1%), random-k(1%), qsgd(15), int8, int4, bf16"},
+	{"algorithm.gossip_step", SETTING_TEXT, 0, FIELD(gossip_step_text), .preset = "auto",
+		.help = "of cd-adam and choco-sgd: how far a round goes towards the neighbours, above 0 to 1; auto: by the compressor"},
 	{"topology", SETTING_TEXT, 0, FIELD(topology), .preset = "ring",
 		.nested = "a list of edges comes with a later version, write a name as ring or complete",
 		.help = "who exchanges with whom: ring, complete, star, torus, ..."},
@@ -82,8 +95,6 @@ static const struct setting rows[] = {
 	{"elastic", SETTING_LATER, .help = "elastic jobs come with a later version; take the key out"},
 	{"edges", SETTING_LATER, .help = "a list of edges comes with a later version; write `topology: ring`"},
 	{"algorithm.moments", SETTING_LATER, .help = "mixed moments come with a later version; take the key out"},
-	{"algorithm.compressor", SETTING_LATER, .help = "compressors come with a later version; take the key out"},
-	{"algorithm.gamma", SETTING_LATER, .help = "comes with the compressing algorithms of a later version; take the key out"},
 };
 
 #define N_ROWS (sizeof rows / sizeof *rows)
@@ -136,6 +147,18 @@ static enum status check_length(const struct settings *s, struct error *err)
 	return ST_OK;
 }
 
+static enum status check_gossip_step(const struct settings *s, struct job_spec *spec, struct error *err)
+{
+	char shown[YAML_SHOW_SIZE];
+
+	if (strcmp(spec->gossip_step_text, "auto") == 0)
+		return ST_OK;
+	if (value_real(&spec->gossip_step, spec->gossip_step_text) && spec->gossip_step > 0 && spec->gossip_step <= 1)
+		return ST_OK;
+	yaml_show(shown, spec->gossip_step_text, strlen(spec->gossip_step_text));
+	return settings_refuse(s, err, "algorithm.gossip_step", "found '%s', allowed: auto, or a number above 0 up to 1", shown);
+}
+
 static enum status check(const struct settings *s, struct job_spec *spec, struct error *err)
 {
 	enum status st;
@@ -146,6 +169,8 @@ static enum status check(const struct settings *s, struct job_spec *spec, struct
 		return ST_INVALID;
 	}
 	st = check_length(s, err);
+	if (st == ST_OK)
+		st = check_gossip_step(s, spec, err);
 	if (st != ST_OK)
 		return st;
 	if (spec->workers_max == 0)

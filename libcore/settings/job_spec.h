@@ -14,7 +14,18 @@
 #define JOB_SPEC_MAX_BYTES (32U * 1024U) /* of the text */
 #define JOB_SPEC_MAX_RANKS 64U
 
-enum job_algorithm { JOB_D_ADAM };
+enum job_algorithm { /* as algo_kind of libcore/round/algo.h */
+	JOB_D_ADAM,
+	JOB_CD_ADAM,
+	JOB_CHOCO_SGD,
+	JOB_D_PSGD,
+	JOB_LOCAL_ADAM,
+	JOB_LOCAL_SGD,
+	JOB_CENTRAL_ADAM,
+	JOB_CENTRAL_SGD
+};
+enum job_exchange_order { JOB_ORDER_DEFAULT, JOB_ORDER_LAGGED, JOB_ORDER_FRESH };
+enum job_mix_place { JOB_MIX_DEFAULT, JOB_MIX_AFTER, JOB_MIX_BEFORE };
 enum job_on_peer_loss { JOB_LOSS_CONTINUE, JOB_LOSS_FAIL };
 enum job_split { JOB_SPLIT_IID, JOB_SPLIT_CONTIGUOUS, JOB_SPLIT_LOCAL };
 enum job_wire_zstd { JOB_ZSTD_AUTO, JOB_ZSTD_ON, JOB_ZSTD_OFF };
@@ -35,6 +46,12 @@ struct job_spec {
 	double tau;                   /* > 0, 1e-8 */
 	int bias_correction;          /* default on */
 	double weight_decay;          /* decoupled, >= 0, default 0 */
+	double momentum;              /* of those with SGD, [0, 1), default 0 */
+	enum job_exchange_order order;         /* cd-adam */
+	enum job_mix_place mix;             /* d-psgd */
+	char compress[64];            /* text for compress_parse(), default "identity" */
+	char gossip_step_text[24];    /* "auto", or a number */
+	double gossip_step;           /* gamma, (0, 1]; 0: auto (default) */
 
 	char topology[64];            /* text for topology_parse(), default "ring" */
 	uint32_t workers_min;         /* 1 .. JOB_SPEC_MAX_RANKS, default 1 */

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """The acceptance statements that hold today, on real daemons: prints statement, bound, figure, verdict.
 
-    DADAM_BUILD=build-tests python3 tests/integration/acceptance.py [1 2 3 11]
+    DADAM_BUILD=build-tests python3 tests/integration/acceptance.py [1 2 3 5 6 7 8 11 12]
+
+Statement 9 is the simulator test gossip_only; 10 needs joiners, which there are none of yet; of 12 the
+one-peer exponential row is missing with that topology.
 
 The numbers are the reference's (tests/golden/ACCEPTANCE.md). Speaks TAP, so that the test log counts it.
 """
@@ -142,6 +145,78 @@ def statement_3(cluster, nodes):
     report(3, "bytes on the wire per directed edge", "<= +2 %", f"{100 * (wire / 24722000 - 1):+.2f} %", wire <= 1.02 * 24722000)
 
 
+def algorithm(name, period, rate, **kw):
+    """Without bias correction, as the reference."""
+    return {"name": name, "period": period, "learning_rate": rate, "bias_correction": "off", **kw}
+
+
+def figures(job):
+    """Logloss of the mean model and of the worst rank; payload bytes per directed edge of a ring."""
+    expect_done(job)
+    return (job["mean"]["metrics"]["loss"], max(r["metrics"]["loss"] for r in job["ranks"]),
+            {r["payload_bytes"] / 2 for r in job["ranks"]})
+
+
+def statement_5(cluster, nodes):
+    """Sparse data: D-Adam against D-PSGD, N = 8, ring, p = 1, 1000 steps, each at its best rate."""
+    loss = {}
+    for what, a in (("d-adam", algorithm("d-adam", 1, 4e-3)), ("momentum", algorithm("d-psgd", 1, .15, momentum=.9)),
+                    ("d-psgd", algorithm("d-psgd", 1, 1.0))):
+        loss[what] = figures(run_job(cluster, nodes[1], spec(1000, algorithm=a), 300))[0]
+    for what, bound in (("momentum", .010), ("d-psgd", .018)):
+        better = loss[what] - loss["d-adam"]
+        report(5, f"D-Adam ({loss['d-adam']:.4f}) beats D-PSGD{' with momentum' if what == 'momentum' else ''} ({loss[what]:.4f})",
+               f">= {bound}", f"{better:.4f}", better >= bound)
+
+
+def statement_6(cluster, nodes):
+    """CD-Adam with sign, gamma .8."""
+    for period, steps, mean_most, worst_most, edge in ((8, 1000, .406, .417, 773125), (16, 1400, .397, .422, 538095)):
+        a = algorithm("cd-adam", period, 4e-3, compress="sign", gossip_step=.8)
+        mean, worst, payload = figures(run_job(cluster, nodes[2], spec(steps, algorithm=a), 300))
+        report(6, f"CD-Adam sign p={period} t={steps}: mean model", f"<= {mean_most}", f"{mean:.4f}", mean <= mean_most)
+        report(6, f"CD-Adam sign p={period} t={steps}: worst worker", f"<= {worst_most}", f"{worst:.4f}", worst <= worst_most)
+        report(6, f"CD-Adam sign p={period} t={steps}: payload per directed edge", f"{edge} bytes exactly", f"{sorted(payload)}",
+               payload == {edge})
+
+
+def statement_7(cluster, nodes):
+    """CD-Adam with top-1 %, gamma .05, p = 1."""
+    a = algorithm("cd-adam", 1, 4e-3, compress="top-k(1%)", gossip_step=.05)
+    job = run_job(cluster, nodes[3], spec(1200, algorithm=a), 300)
+    mean, worst, payload = figures(job)
+    report(7, "CD-Adam top-1 % t=1200: mean model", "<= .402", f"{mean:.4f}", mean <= .402)
+    report(7, "CD-Adam top-1 % t=1200: worst worker", "<= .418", f"{worst:.4f}", worst <= .418)
+    report(7, "CD-Adam top-1 % t=1200: payload per directed edge", "<= 4 752 000 bytes", f"{max(payload):.0f}", max(payload) <= 4752000)
+    said = [n.name for n in nodes if "is halved" in n.ctl("logs", job["id"]).stdout]
+    report(8, "gamma .05 with top-1 % is left alone for 1200 steps", "0 ranks halve it", f"{len(said)}", not said)
+
+
+def statement_8(cluster, nodes):
+    """Divergence is seen and said; a compressor that cannot converge is refused."""
+    for compress, gamma in (("top-k(1%)", .5), ("random-k(1%)", .2)):
+        a = algorithm("cd-adam", 1, 4e-3, compress=compress, gossip_step=gamma)
+        job = run_job(cluster, nodes[4], spec(1200, algorithm=a), 300)
+        clear = re.search(r"diverges: .* gossip_step", job["why"]) or re.search(r"diverges", job["why"])
+        report(8, f"{compress} gamma {gamma}: stops before t=200, says why", "failed, step < 200", f"{job['phase']} at {job['step']}: {job['why']}",
+               job["phase"] == "failed" and job["step"] < 200 and bool(clear))
+    a = algorithm("cd-adam", 1, 4e-3, compress="qsgd(15, unscaled)")
+    job = run_job(cluster, nodes[4], spec(10, algorithm=a), 60)
+    report(8, "unscaled QSGD with s^2 < d is refused at the start", "failed at step 0, says why", f"{job['phase']} at {job['step']}: {job['why']}",
+           job["phase"] == "failed" and job["step"] == 0 and "qsgd" in job["why"].lower())
+
+
+def statement_12(cluster, nodes):
+    """Topologies, N = 16, p = 8, eta 8e-3: is the target reached at the bound (for the star: not before it)?"""
+    for topology, bound in (("hypercube", 350), ("torus", 350), ("exponential", 350), ("ring", 500)):
+        text = {"algorithm": algorithm("d-adam", 8, 8e-3), "topology": topology, "workers": dict(min=16, wait="1m")}
+        loss = expect_done(run_job(cluster, nodes[0], spec(bound, **text), 300))["mean"]["metrics"]["loss"]
+        report(12, f"{topology}: logloss of the mean model at t={bound}", "<= .4165", f"{loss:.4f}", loss <= .4165)
+    text = {"algorithm": algorithm("d-adam", 8, 8e-3), "topology": "star", "workers": dict(min=16, wait="1m")}
+    loss = expect_done(run_job(cluster, nodes[0], spec(575, **text), 300))["mean"]["metrics"]["loss"]
+    report(12, "star: logloss of the mean model at t=575", "> .4165 (it needs 600)", f"{loss:.4f}", loss > .4165)
+
+
 def weight_rows(node, job):
     """(round, row of weights, its sum as logged) of every change of links in a rank's log."""
     found = re.findall(r"round (\d+): .*?weights ((?:[\d.]+ ?)+), row sum ([\d.]+)", node.ctl("logs", job).stdout)
@@ -177,19 +252,21 @@ def statement_11(cluster, nodes):
 
 def main():
     wanted = {int(a) for a in sys.argv[1:]} or {1, 2, 3, 11}
+    on_eight = {3: statement_3, 5: statement_5, 6: statement_6, 7: statement_7, 8: statement_8, 11: statement_11}
     print("# statement | bound | figure | verdict")
     if 1 in wanted:
         statement_1()
     if 2 in wanted:
         statement_2()
-    if wanted & {3, 11}:
+    for size, statements in ((8, on_eight), (16, {12: statement_12})):
+        if not wanted & set(statements):
+            continue
         cluster = Cluster()
         try:
-            nodes = cluster.mesh(8)
-            if 3 in wanted:
-                statement_3(cluster, nodes)
-            if 11 in wanted:
-                statement_11(cluster, nodes)
+            nodes = cluster.mesh(size)
+            for number, statement in statements.items():
+                if number in wanted:
+                    statement(cluster, nodes)
         finally:
             cluster.end()
     print(f"1..{len(rows)}")

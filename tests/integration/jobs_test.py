@@ -14,9 +14,9 @@ os.environ["DADAM_PLUGIN_PATH"] = os.path.join(BUILD, "tests", "plugins")
 LINK_TIMEOUT = 3
 
 
-def spec(c, name="job", plugin="quadratic", steps=60, n=4, options="", extra=""):
+def spec(c, name="job", plugin="quadratic", steps=60, n=4, options="", extra="", algorithm="name: d-adam"):
     text = (f"name: {name}\nmodel: {{plugin: {plugin}, options: {{params: 2000{options}}}}}\ndata: {{format: none}}\n"
-            f"algorithm: {{name: d-adam, period: 2}}\nsteps: {steps}\nbatch: 4\nworkers: {{min: {n}, wait: 1m}}\n{extra}")
+            f"algorithm: {{{algorithm}, period: 2}}\nsteps: {steps}\nbatch: 4\nworkers: {{min: {n}, wait: 1m}}\n{extra}")
     path = os.path.join(c.dir, f"{name}.yaml")
     with open(path, "w", encoding="utf-8") as f:
         f.write(text)
@@ -332,6 +332,32 @@ def a_frozen_worker_is_left_behind_after_link_timeout(c):
         os.kill(frozen, signal.SIGCONT)
     for d in nodes:
         wait_phase(c, d, "done", 60)
+
+
+@test
+def replicas_survive_workers_that_die_or_freeze(c):
+    """Compressed algorithms: a killed worker leaves its neighbours, a frozen one comes back over new links."""
+    nodes = c.mesh(4)
+    for order in ("lagged", "fresh"):
+        name = f"{order}-kill"
+        nodes[0].ctl("submit", slow(c, name, steps=300, n=4, algorithm=f"name: cd-adam, order: {order}, compress: sign"))
+        wait_steps(c, nodes[0], 40, name)
+        os.kill(pid_of_worker(nodes[1]), signal.SIGKILL)
+        j = wait_phase(c, nodes[0], "done", 40, name)
+        check(j["mean"]["ranks"] == 3, str(j["mean"]))
+        name = f"{order}-freeze"
+        nodes[0].ctl("submit", slow(c, name, steps=700, n=4, algorithm=f"name: cd-adam, order: {order}, compress: sign"))
+        wait_steps(c, nodes[0], 40, name)
+        frozen = pid_of_worker(nodes[2])
+        os.kill(frozen, signal.SIGSTOP)
+        try:
+            at = job(nodes[0], name)["step"]
+            c.wait(LINK_TIMEOUT + 4, lambda n=name, a=at: ranks(nodes[0], n)["a"]["step"] > a + 20, "the others go on")
+        finally:
+            os.kill(frozen, signal.SIGCONT)
+        wait_phase(c, nodes[0], "done", 60, name)
+        said = "".join(d.ctl("logs", name).stdout for d in nodes)
+        check(not re.search("is next|differs|dense, as number|a difference, as number", said), said[-3000:])
 
 
 @test

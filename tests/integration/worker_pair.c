@@ -1,7 +1,7 @@
 /* Real workers, no daemon: rounds over real sockets give the bits of a computation in one process, and
  * whoever is killed, at whatever frame, the others go on with rows that sum to 1, and end.
  *
- *   worker_pair bits | kills N | cuts N | faults | stop | silent | orphans | ctr | keep DIR      (one meson test each) */
+ *   worker_pair bits | kills N [ALGORITHM] | cuts N [ALGORITHM] | faults | stop | silent | orphans | ctr | keep DIR      (one meson test each) */
 #include "tests/integration/worker_driver.h"
 
 #include "libcore/base/rng.h"
@@ -27,15 +27,17 @@
 #define PERIOD 3U
 #define DEADLINE_MS 40000
 
+static const char *algorithm = "d-adam";
+
 static const char *spec_of(const char *plugin, const char *options, const char *more)
 {
 	static char text[1024];
 
 	snprintf(text, sizeof text,
 			"name: t\nseed: 5\nmodel: {plugin: %s, options: {params: %u, rows: %u%s}}\n"
-			"data: {format: none}\nalgorithm: {name: d-adam, period: %u, learning_rate: 0.05}\n"
+			"data: {format: none}\nalgorithm: {name: %s, period: %u, learning_rate: 0.05}\n"
 			"topology: ring\nbatch: %u\nsteps: %u\n%s%s",
-			plugin, PARAMS, ROWS, options, PERIOD, BATCH, STEPS,
+			plugin, PARAMS, ROWS, options, algorithm, PERIOD, BATCH, STEPS,
 			strncmp(more, "wire", 4) == 0 ? "" : "wire: {segment: 1024}\n", more);
 	return text;
 }
@@ -251,6 +253,18 @@ static void keep(const char *dir)
 
 /* ---- kills ---- */
 
+/* No link ended because what came over it broke a rule. */
+static void check_honest(const struct driver *d)
+{
+	static const char *const faults[] = {"is next", "differs after", "sent segment", "began round", "said Bye"};
+
+	for (uint32_t r = 0; r < d->n; r++)
+		for (uint32_t j = 0; j < d->n; j++)
+			for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+				if (strstr(d->ranks[r].link_why[j], faults[i]) != NULL)
+					driver_die("rank %u closed the link to rank %u: %s", r, j, d->ranks[r].link_why[j]);
+}
+
 /* The k-th frame of a job of n ranks kills the victim (-1: cuts its link). Returns 0 when the job has
  * fewer frames. */
 static int kill_at(uint32_t n, int victim, uint64_t frame, int middle, unsigned *mended)
@@ -272,6 +286,7 @@ static int kill_at(uint32_t n, int victim, uint64_t frame, int middle, unsigned 
 	for (uint32_t r = 0; r < n; r++)
 		if ((int)r != victim)
 			check_done(&d, r);
+	check_honest(&d);
 	*mended += d.n_mended;
 	driver_fini(&d);
 	return hit;
@@ -526,6 +541,7 @@ int main(int argc, char **argv)
 	uint32_t n = argc > 2 ? (uint32_t)atoi(argv[2]) : 2;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	algorithm = argc > 3 ? argv[3] : algorithm;
 	signal(SIGPIPE, SIG_IGN);
 	if (strcmp(what, "bits") == 0) {
 		for (uint32_t k = 1; k <= 5; k++)

@@ -22,6 +22,12 @@
 static const char spec[] = "name: t\nmodel: {plugin: quadratic, options: {params: 5000}}\ndata: {format: none}\n"
 			   "algorithm: {period: 2}\nsteps: 8\nwire: {segment: 1024}\n";
 
+/* Of an algorithm with replicas: a neighbour's rules are stricter. */
+static const char lagged[] = "name: t\nmodel: {plugin: quadratic, options: {params: 5000}}\ndata: {format: none}\n"
+			     "algorithm: {name: cd-adam, period: 2, compress: sign}\nsteps: 8\nwire: {segment: 1024}\n";
+static const char fresh[] = "name: t\nmodel: {plugin: quadratic, options: {params: 5000}}\ndata: {format: none}\n"
+			    "algorithm: {name: cd-adam, order: fresh, period: 2, compress: sign}\nsteps: 8\nwire: {segment: 1024}\n";
+
 /* ---- what a peer may say ---- */
 
 static void put(struct buf *out, const struct link_msg *m)
@@ -219,31 +225,96 @@ static void early_sums(struct buf *out)
 	}
 }
 
+static struct link_model_delta difference(uint64_t seq)
+{
+	return (struct link_model_delta){.n = 1024, .compressor = COMPRESS_SIGN, .encoded_len = 132, .seq = seq};
+}
+
+static void lost_difference(struct buf *out)
+{
+	up(out);
+	begin(out, 0);
+	model(out, LINK_MODEL_DELTA, difference(2), 132);
+}
+
+static void repeated_difference(struct buf *out)
+{
+	up(out);
+	begin(out, 0);
+	model(out, LINK_MODEL_DELTA, difference(0), 132);
+}
+
+static void wrong_hash(struct buf *out)
+{
+	struct link_model_delta d = difference(1);
+
+	up(out);
+	begin(out, 0);
+	d.hash = 1;
+	model(out, LINK_MODEL_DELTA, d, 132);
+}
+
+static void short_difference(struct buf *out)
+{
+	struct link_model_delta d = difference(1);
+
+	up(out);
+	begin(out, 0);
+	d.encoded_len = 131;
+	model(out, LINK_MODEL_DELTA, d, 131);
+}
+
+static void parameters_instead(struct buf *out)
+{
+	up(out);
+	begin(out, 0);
+	model(out, LINK_MODEL_DELTA, segment(0), 4096);
+}
+
+static void dense_unasked(struct buf *out)
+{
+	struct link_model_delta d = segment(0);
+
+	up(out);
+	begin(out, 0);
+	d.dense = 1;
+	model(out, LINK_MODEL_DELTA, d, 4096);
+}
+
 static const struct breach {
 	const char *name;
 	void (*say)(struct buf *out);
 	const char *why; /* part of the reason in LINK_STATE; NULL: the link may stay until the peer ends */
+	const char *spec;
 } breaches[] = {
-	{"garbage", garbage, "a frame starts with 44 41 44 4d"},
-	{"other rank", other_rank, "says that it is rank 5"},
-	{"other model", other_model, "has a model of 5001 parameters, here it has 5000"},
-	{"other segments", other_segments, "has segments of 2048 parameters, here they have 1024"},
-	{"no up", no_up, "ROUND_BEGIN before LINK_UP"},
-	{"model first", model_first, "a segment before LINK_UP"},
-	{"two ups", two_ups, "a second LINK_UP"},
-	{"no such segment", no_such_segment, "segment 5 of 5"},
-	{"wrong length", wrong_length, "segment 4 has 1024 parameters, 904 are right"},
-	{"other compressor", other_compressor, "segment 0 with compressor 9, this job uses 0"},
-	{"no zstd", no_zstd, "zstd frame"},
-	{"no begin", no_begin, ""},
-	{"out of order", out_of_order, ""},
-	{"other round", other_round, ""},
-	{"round goes back", round_goes_back, ""},
-	{"session frame", session_frame, "frame type 1 is no message of a link"},
-	{"bad checksum", bad_checksum, "checksum"},
-	{"huge head", huge_head, "limit 65536"},
-	{"half a frame", half_a_frame, NULL},
-	{"early sums", early_sums, NULL},
+	{"lost difference", lost_difference, "difference 2 of segment 0 came, 1 is next", lagged},
+	{"lost fresh difference", lost_difference, "difference 2 of segment 0 came, 1 is next", fresh},
+	{"repeated difference", repeated_difference, "difference 0 of segment 0 came, 1 is next", lagged},
+	{"wrong hash", wrong_hash, "the replica of segment 0 differs after round 0", lagged},
+	{"wrong fresh hash", wrong_hash, "the replica of segment 0 differs after round 0", fresh},
+	{"short difference", short_difference, "sign", lagged},
+	{"parameters instead", parameters_instead, "with compressor 0, this job uses 1", lagged},
+	{"dense unasked", dense_unasked, "sent segment 0, dense, as number 0 of round 0", lagged},
+	{"garbage", garbage, "a frame starts with 44 41 44 4d", NULL},
+	{"other rank", other_rank, "says that it is rank 5", NULL},
+	{"other model", other_model, "has a model of 5001 parameters, here it has 5000", NULL},
+	{"other segments", other_segments, "has segments of 2048 parameters, here they have 1024", NULL},
+	{"no up", no_up, "ROUND_BEGIN before LINK_UP", NULL},
+	{"model first", model_first, "a segment before LINK_UP", NULL},
+	{"two ups", two_ups, "a second LINK_UP", NULL},
+	{"no such segment", no_such_segment, "segment 5 of 5", NULL},
+	{"wrong length", wrong_length, "segment 4 has 1024 parameters, 904 are right", NULL},
+	{"other compressor", other_compressor, "segment 0 with compressor 9, this job uses 0", NULL},
+	{"no zstd", no_zstd, "zstd frame", NULL},
+	{"no begin", no_begin, "", NULL},
+	{"out of order", out_of_order, "", NULL},
+	{"other round", other_round, "", NULL},
+	{"round goes back", round_goes_back, "", NULL},
+	{"session frame", session_frame, "frame type 1 is no message of a link", NULL},
+	{"bad checksum", bad_checksum, "checksum", NULL},
+	{"huge head", huge_head, "limit 65536", NULL},
+	{"half a frame", half_a_frame, NULL, NULL},
+	{"early sums", early_sums, NULL, NULL},
 };
 
 /* ---- one worker and its bad neighbour ---- */
@@ -287,7 +358,7 @@ static void try_breach(const struct breach *b)
 	struct driver d;
 	int fd[2];
 
-	driver_init(&d, 1, "quadratic", spec);
+	driver_init(&d, 1, "quadratic", b->spec != NULL ? b->spec : spec);
 	d.n_said = 2;
 	d.neighbours[0] = 2;
 	d.no_links = 1;

@@ -433,6 +433,9 @@ static void fill_delta(struct link_model_delta *d, uint32_t payload)
 	d->lossless = LINK_RAW;
 	d->encoded_len = payload;
 	d->ranks = within(1, JOB_MAX_RANKS);
+	d->seq = u64();
+	d->hash = u64();
+	d->dense = 1;
 }
 
 void sample_link(struct link_msg *m, enum link_type type, uint32_t payload, enum sample_size size)
@@ -453,6 +456,8 @@ void sample_link(struct link_msg *m, enum link_type type, uint32_t payload, enum
 		m->u.begin.degree = within(1, JOB_MAX_RANKS - 1);
 		m->u.begin.cut = LINK_CUT_STOP;
 		m->u.begin.cut_round = u64();
+		m->u.begin.dense = 1;
+		m->u.begin.halvings = u32();
 		break;
 	case LINK_MODEL_DELTA:
 	case LINK_MODEL_SUM:

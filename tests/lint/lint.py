@@ -39,7 +39,7 @@ LAYERS = {
     "daemon/store": (["libcore/base", "proto", "daemon/node/node.h"], None),
     "daemon/worker": (["libcore/base", "proto", "daemon/io", "libcore/topology", "libcore/optim", "libcore/compress",
                        "libcore/mix", "libcore/round", "libcore/settings", "libcore/model"], None),
-    "daemon": (["libcore/base", "libcore/settings", "libcore/topology", "proto", "daemon/node", "daemon/io", "daemon/control", "daemon/store"], None),
+    "daemon": (["libcore/base", "libcore/settings", "libcore/topology", "libcore/round", "libcore/compress", "proto", "daemon/node", "daemon/io", "daemon/control", "daemon/store"], None),
     "ctl": (["libcore/base", "proto", "libcore/settings", "libcore/topology"], None),
 }
 # outside libraries that only these folders may see

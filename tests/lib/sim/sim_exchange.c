@@ -55,7 +55,8 @@ void sim_send_replica(struct sim *s, uint32_t rank, const struct gossip_action *
 		struct exchange_frame f;
 
 		if (!a->dense) {
-			exchange_advance(n->exchange, &f, a->round, i, n->state.x);
+			if (exchange_advance(n->exchange, &f, a->round, i, n->state.x, NULL) != ST_OK)
+				sim_violate(s, "rank %u: x is not finite", rank);
 			send_frame(s, rank, a, i, a->slots & ~dense, &f);
 		}
 		exchange_dense(n->exchange, &f, i);

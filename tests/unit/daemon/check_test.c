@@ -113,6 +113,39 @@ Test(check, a_topology_must_suit_the_least_number_of_workers)
 	}
 }
 
+Test(check, an_algorithm_is_refused_what_it_does_not_have)
+{
+	static const struct {
+		const char *keys, *more, *says;
+	} rows[] = {
+			{"name: cd-adam, compress: sign, order: fresh, gossip_step: .5", "", ""},
+			{"name: choco-sgd, momentum: .9, compress: top-k(1%)", "", ""},
+			{"name: d-psgd, mix: before", "", ""},
+			{"name: local-adam, period: 4", "topology: complete\n", ""},
+			{"name: cd-adam, compress: sing", "", "algorithm: "},
+			{"name: d-adam, compress: sign", "", "algorithm: algorithm d-adam sends no differences"},
+			{"name: d-adam, gossip_step: .5", "", "sends no differences"},
+			{"name: d-adam, order: lagged", "", "`order` is for cd-adam"},
+			{"name: cd-adam, mix: before", "", "`mix` is for d-psgd"},
+			{"name: cd-adam, momentum: .9", "", "`momentum` is for SGD"},
+			{"name: local-sgd", "topology: ring\n", "allowed: complete"},
+			{"name: central-adam, period: 2", "topology: complete\n", "found period 2, allowed: 1"},
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct job_terms t;
+		struct error warning, err = {0};
+		char text[600];
+		enum status st;
+
+		(void)snprintf(text, sizeof text, "model: {plugin: m}\nsteps: 9\ndata: {format: none}\nworkers: {min: 4}\n"
+				"algorithm: {%s}\n%s", rows[i].keys, rows[i].more);
+		st = check_terms(&t, "f.yaml", text, strlen(text), &warning, &err);
+		cr_assert_eq(st, rows[i].says[0] == '\0' ? ST_OK : ST_INVALID, "%s: %s", rows[i].keys, err.msg);
+		cr_assert(strstr(err.msg, rows[i].says) != NULL, "%s: %s", rows[i].keys, err.msg);
+	}
+}
+
 Test(check, a_plugin_is_found_in_this_order)
 {
 	char out[256], build[256], env[300], want[256];

@@ -13,7 +13,7 @@ static struct wire *make(enum wire_mode mode)
 {
 	struct wire *w;
 
-	cr_assert_eq(wire_create(&w, mode, N, NULL), ST_OK);
+	cr_assert_eq(wire_create(&w, mode, NULL, N, NULL), ST_OK);
 	return w;
 }
 
@@ -33,7 +33,7 @@ static enum link_lossless round_trip(enum wire_mode mode)
 	fill(x);
 	cr_assert_eq(wire_encode(w, &b, &m, x, NULL), ST_OK);
 	cr_assert_eq(m.u.delta.encoded_len, N * sizeof(real));
-	cr_assert_eq(wire_check(&m.u.delta, b->payload_len, NULL), ST_OK);
+	cr_assert_eq(wire_check(w, &m, b->payload_len, NULL), ST_OK);
 	cr_assert_eq(wire_is_plain(&m.u.delta), m.u.delta.lossless == LINK_RAW);
 	cr_assert_eq(wire_decode(w, y, &m.u.delta, b->payload, b->payload_len, NULL), ST_OK);
 	cr_assert_eq(memcmp(x, y, sizeof x), 0);
@@ -85,12 +85,45 @@ static const struct {
 
 Test(wire, sizes_that_do_not_fit_are_refused_before_a_byte_is_read)
 {
+	struct wire *w = make(WIRE_ON);
+
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		struct link_msg m = {.type = LINK_MODEL_DELTA, .u.delta = bad[i].d};
 		struct error err;
 
-		cr_assert_eq(wire_check(&bad[i].d, bad[i].len, &err), ST_PROTO, "case %zu", i);
+		cr_assert_eq(wire_check(w, &m, bad[i].len, &err), ST_PROTO, "case %zu", i);
 		cr_assert_str_eq(err.msg, bad[i].says);
 	}
+	wire_destroy(w);
+}
+
+Test(wire, differences_have_the_jobs_compressor_and_dense_segments_none)
+{
+	struct compress_config sign = compress_config_default();
+	struct link_msg m = {.type = LINK_MODEL_DELTA, .u.delta = {.n = N}};
+	const uint8_t bytes[260] = {1}, *back;
+	struct wire *w;
+	struct blob *b;
+	struct error err;
+
+	sign.kind = COMPRESS_SIGN;
+	cr_assert_eq(wire_create(&w, WIRE_ON, &sign, N, NULL), ST_OK);
+	cr_assert_eq(wire_encode_bytes(w, &b, &m, bytes, 260, NULL), ST_OK);
+	cr_assert_eq(m.u.delta.compressor, COMPRESS_SIGN);
+	cr_assert_lt(b->payload_len, 260, "zeros get shorter");
+	cr_assert_eq(wire_check(w, &m, b->payload_len, NULL), ST_OK);
+	cr_assert_eq(wire_unpack(w, &back, &m.u.delta, b->payload, b->payload_len, NULL), ST_OK);
+	cr_assert_eq(memcmp(back, bytes, 260), 0);
+	m.u.delta.compressor = COMPRESS_IDENTITY;
+	cr_assert_eq(wire_check(w, &m, b->payload_len, &err), ST_PROTO);
+	m.u.delta.compressor = COMPRESS_SIGN;
+	m.u.delta.encoded_len = 261;
+	cr_assert_eq(wire_check(w, &m, b->payload_len, &err), ST_PROTO);
+	cr_assert_str_eq(err.msg, "segment 0 of 261 bytes, allowed for 2048 parameters: at most 260");
+	m.u.delta = (struct link_model_delta){.n = N, .dense = 1, .encoded_len = 4 * N};
+	cr_assert_eq(wire_check(w, &m, 4 * N, NULL), ST_OK);
+	blob_unref(b);
+	wire_destroy(w);
 }
 
 static enum link_lossless encode_one(struct wire *w, const real *x)
@@ -148,7 +181,7 @@ Test(wire, without_memory_nothing_is_made_and_nothing_is_left)
 	fill(x);
 	for (int k = 0; st != ST_OK; k++) {
 		fail_mem_at(k);
-		st = wire_create(&w, WIRE_ON, N, NULL);
+		st = wire_create(&w, WIRE_ON, NULL, N, NULL);
 		cr_assert(st == ST_OK || (st == ST_NOMEM && fail_mem_outstanding() == 0), "allocation %d", k);
 	}
 	fail_mem_at(0);

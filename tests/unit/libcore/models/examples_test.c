@@ -66,3 +66,8 @@ Test(examples, synthetic_ctr)
 {
 	check("synthetic-ctr.yaml", 49444);
 }
+
+Test(examples, cd_adam)
+{
+	check("cd-adam.yaml", 49444);
+}

@@ -66,7 +66,7 @@ Test(exchange, both_ends_hold_the_same_bits_after_every_segment_of_every_compres
 			for (uint32_t s = 0; s < SEGMENTS; s++) {
 				struct error err = {0};
 
-				exchange_advance(a, &f, round, s, x);
+				cr_assert_eq(exchange_advance(a, &f, round, s, x, NULL), ST_OK);
 				cr_assert_eq(f.hash != 0, round % 64 == 0);
 				cr_assert_leq(f.len, exchange_bound(a, s == 2 ? 20 : 40, false));
 				cr_assert_eq(pass_on(b, &f, round, s, &err), ST_OK, "%s: %s", kinds[k], err.msg);
@@ -88,11 +88,11 @@ Test(exchange, a_difference_that_is_lost_repeated_or_early_is_told)
 	a = make(1, "sign", start);
 	b = make(2, "sign", start);
 	cr_assert_eq(exchange_open(b, 5, NULL), ST_OK);
-	exchange_advance(a, &f, 0, 1, x);
+	cr_assert_eq(exchange_advance(a, &f, 0, 1, x, NULL), ST_OK);
 	cr_assert_eq(pass_on(b, &f, 0, 1, &err), ST_OK);
 	cr_assert_eq(pass_on(b, &f, 0, 1, &err), ST_PROTO, "repeated");
-	exchange_advance(a, &f, 1, 1, x);
-	exchange_advance(a, &f, 2, 1, x);
+	cr_assert_eq(exchange_advance(a, &f, 1, 1, x, NULL), ST_OK);
+	cr_assert_eq(exchange_advance(a, &f, 2, 1, x, NULL), ST_OK);
 	cr_assert_eq(pass_on(b, &f, 2, 1, &err), ST_PROTO, "lost");
 	cr_assert_str_eq(err.msg, "difference 3 of segment 1 came, 2 is next: one was lost or repeated");
 	exchange_destroy(a);
@@ -108,17 +108,17 @@ Test(exchange, a_link_made_later_knows_nothing_until_the_dense_replica_came)
 	fill(3);
 	a = make(1, "sign", start);
 	b = make(2, "sign", start);
-	exchange_advance(b, &f, 0, 0, x); /* b has begun already */
+	cr_assert_eq(exchange_advance(b, &f, 0, 0, x, NULL), ST_OK); /* b has begun already */
 	cr_assert_eq(exchange_open(b, 5, NULL), ST_OK);
 	for (uint32_t s = 0; s < SEGMENTS; s++)
-		exchange_advance(a, &f, 0, s, x);
+		cr_assert_eq(exchange_advance(a, &f, 0, s, x, NULL), ST_OK);
 	cr_assert_eq(pass_on(b, &f, 0, 2, &err), ST_PROTO);
 	for (uint32_t s = 0; s < SEGMENTS; s++) {
 		exchange_dense(a, &f, s);
 		cr_assert_eq(pass_on(b, &f, 0, s, &err), ST_OK, "%s", err.msg);
 	}
 	cr_assert(agree(a, b));
-	exchange_advance(a, &f, 1, 1, x);
+	cr_assert_eq(exchange_advance(a, &f, 1, 1, x, NULL), ST_OK);
 	cr_assert_eq(pass_on(b, &f, 1, 1, &err), ST_OK, "%s", err.msg);
 	cr_assert(agree(a, b));
 	exchange_destroy(a);
@@ -137,7 +137,7 @@ Test(exchange, a_replica_that_broke_is_found_by_the_hash_of_round_64)
 	for (uint64_t round = 1; round <= 64; round++) {
 		struct error err = {0};
 
-		exchange_advance(a, &f, round, 0, x);
+		cr_assert_eq(exchange_advance(a, &f, round, 0, x, NULL), ST_OK);
 		if (round == 10)
 			((real *)(uintptr_t)exchange_replica(b, 5))[39] += (real)0.25;
 		cr_assert_eq(pass_on(b, &f, round, 0, &err), round < 64 ? ST_OK : ST_PROTO, "round %llu",
@@ -156,8 +156,8 @@ Test(exchange, what_is_not_finite_never_moves_a_replica)
 	fill(5);
 	x[7] = (real)NAN;
 	cr_assert_eq(exchange_open(b, 5, NULL), ST_OK);
-	exchange_advance(a, &f, 3, 0, x);
-	cr_assert_eq(pass_on(b, &f, 3, 0, &err), ST_PROTO);
+	cr_assert_eq(exchange_advance(a, &f, 3, 0, x, &err), ST_NOT_FINITE);
+	cr_assert_str_eq(err.msg, "rank 1: segment 0 of x is not finite, or too far from its replica, in round 3");
 	for (size_t i = 0; i < N; i++)
 		cr_assert(exchange_replica(a, GOSSIP_SELF)[i] == 0);
 	cr_assert(agree(a, b));
@@ -173,7 +173,7 @@ Test(exchange, the_mix_moves_x_towards_the_replicas_of_others)
 
 	fill(6);
 	cr_assert_eq(exchange_open(b, 5, NULL), ST_OK);
-	exchange_advance(a, &f, 1, 1, x);
+	cr_assert_eq(exchange_advance(a, &f, 1, 1, x, NULL), ST_OK);
 	cr_assert_eq(pass_on(b, &f, 1, 1, NULL), ST_OK);
 	memcpy(start, x, sizeof x);
 	exchange_mix(b, x, 1, &mix);
@@ -191,10 +191,10 @@ Test(exchange, the_residual_says_how_far_x_is_from_what_others_believe)
 	fill(7);
 	cr_assert(isnan(exchange_residual(a)));
 	for (uint32_t s = 0; s < SEGMENTS; s++)
-		exchange_advance(a, &f, 0, s, x);
+		cr_assert_eq(exchange_advance(a, &f, 0, s, x, NULL), ST_OK);
 	cr_assert_float_eq(exchange_residual(a), 1, 1e-12);
 	for (uint32_t s = 0; s < SEGMENTS; s++)
-		exchange_advance(a, &f, 1, s, x);
+		cr_assert_eq(exchange_advance(a, &f, 1, s, x, NULL), ST_OK);
 	cr_assert_eq(exchange_residual(a), 0);
 	exchange_destroy(a);
 }
@@ -216,4 +216,20 @@ Test(exchange, a_gamma_out_of_range_and_a_heap_that_fails_are_refused)
 	exchange_destroy(e);
 	cr_assert_eq(fail_mem_outstanding(), 0);
 	fail_mem_off();
+}
+
+Test(exchange, gamma_by_default_is_what_was_measured)
+{
+	static const struct {
+		const char *compressor;
+		double gamma;
+	} rows[] = {{"identity", 1}, {"sign", .8}, {"sign(keep-zeros)", .8}, {"int8", 1}, {"top-k(10%)", .2}, {"top-k(1%)", .05},
+			{"random-k(10%)", .1}, {"random-k(1%)", .01}};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct compress_config c;
+
+		cr_assert_eq(compress_parse(&c, rows[i].compressor, NULL), ST_OK);
+		cr_assert_float_eq(exchange_default_gamma(&c, 10000), rows[i].gamma, 1e-3, "%s", rows[i].compressor);
+	}
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NAMES "d-adam, cd-adam, choco-sgd, d-psgd, local-adam, local-sgd, central-adam, central-sgd"
 #define GOOD "model: {plugin: logreg}\nsteps: 10\n"
 
 static enum status parse(struct job_spec *spec, const char *text, struct error *err)
@@ -138,9 +139,13 @@ static const struct {
 		"s.yaml:3:28: algorithm.learning_rate: found '0', allowed: a number above 0", NULL},
 	{GOOD "algorithm: {learning_rate: nan}\n",
 		"s.yaml:3:28: algorithm.learning_rate: found 'nan', allowed: a number above 0", NULL},
-	{GOOD "algorithm: {name: cd-adam}\n",
-		"s.yaml:3:19: algorithm.name: 'cd-adam' comes with a later version, there is now: d-adam", NULL},
-	{GOOD "algorithm: {name: d_adam}\n", "s.yaml:3:19: algorithm.name: found 'd_adam', allowed: d-adam",
+	{GOOD "algorithm: {name: pprs}\n",
+		"s.yaml:3:19: algorithm.name: 'pprs' comes with a later version, there is now: " NAMES, NULL},
+	{GOOD "algorithm: {gossip_step: 1.5}\n",
+		"s.yaml:3:26: algorithm.gossip_step: found '1.5', allowed: auto, or a number above 0 up to 1", NULL},
+	{GOOD "algorithm: {gossip_step: 0}\n",
+		"s.yaml:3:26: algorithm.gossip_step: found '0', allowed: auto, or a number above 0 up to 1", NULL},
+	{GOOD "algorithm: {name: d_adam}\n", "s.yaml:3:19: algorithm.name: found 'd_adam', allowed: " NAMES,
 		"did you mean 'd-adam'?"},
 	{GOOD "algorithm: d-adam\n", "s.yaml:3:12: algorithm: found one value, allowed: a group of keys", NULL},
 	{GOOD "data: {split: dirichlet(0.1)}\n",
