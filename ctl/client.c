@@ -86,7 +86,7 @@ static enum status refuse_connect(const struct client *c, int error, struct erro
 {
 	if (error == EACCES || error == EPERM) {
 		(void)error_set(err, ST_DENIED, "permission denied: %s", c->path);
-		error_hint(err, "run dadamctl as the user that runs dadamd, or with sudo");
+		error_hint(err, "run dadamctl as the user that runs dadamd, as a member of the socket's group, or with sudo");
 		return ST_DENIED;
 	}
 	(void)error_set(err, ST_UNAVAILABLE, "no daemon at %s (%s)", c->path, strerror(error));

@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -264,6 +265,12 @@ static enum status create_node(struct daemon *d, struct error *err)
 	return node_create(&d->node, &cfg, err);
 }
 
+/* Root's daemon and a supervisor's are the host's: the group of the socket may talk to them. */
+static unsigned control_mode(void)
+{
+	return geteuid() == 0 || getenv("RUNTIME_DIRECTORY") != NULL ? 0660 : 0600;
+}
+
 /* The directory of the control socket: ours alone, but for the system's, where the socket's own mode decides. */
 static enum status open_control_door(struct daemon *d, struct error *err)
 {
@@ -281,7 +288,7 @@ static enum status open_control_door(struct daemon *d, struct error *err)
 				(void)chmod(dir, 0755);
 		}
 	}
-	return listener_unix(&d->control_door, &d->loop, d->cfg->control_socket, geteuid() == 0 ? 0660 : 0600,
+	return listener_unix(&d->control_door, &d->loop, d->cfg->control_socket, control_mode(),
 			clients_on_incoming, d, err);
 }
 
@@ -352,6 +359,7 @@ enum status daemon_create(struct daemon **out, const struct daemon_config *cfg, 
 	else if (gethostname(d->node_name, sizeof d->node_name - 1) != 0)
 		(void)snprintf(d->node_name, sizeof d->node_name, "node");
 	init_handles(d);
+	supervisor_init(&d->supervisor, &d->loop, log);
 	st = start(d, state_failed, err);
 	if (st != ST_OK) {
 		close_all(d);
@@ -381,6 +389,7 @@ static void close_all(struct daemon *d)
 	clients_close_all(d);
 	uv_close((uv_handle_t *)&d->disk, NULL);
 	uv_close((uv_handle_t *)&d->sweep, NULL);
+	supervisor_close(&d->supervisor);
 	uv_unref((uv_handle_t *)&d->on_int); /* still heard, but they keep nothing alive */
 	uv_unref((uv_handle_t *)&d->on_term);
 }
@@ -391,6 +400,7 @@ static void leave(struct daemon *d, int signum)
 
 	LOG(d->log, LOG_INFO, "leaving", "signal=%s", signum == SIGINT ? "INT" : "TERM");
 	d->phase = DAEMON_LEAVING;
+	supervisor_stopping(&d->supervisor);
 	d->leave_by_ms = uv_now(&d->loop) + LEAVE_MS;
 	daemon_feed(d, &ev);
 	workers_quit_all(d);
@@ -424,6 +434,7 @@ static void on_sweep(uv_timer_t *t)
 		(void)orphans_reap(&d->loop);
 	if (d->phase == DAEMON_RUNNING) {
 		clients_sweep(d);
+		supervisor_sweep(&d->supervisor);
 	} else if (d->phase == DAEMON_LEAVING) {
 		if (d->workers == NULL)
 			close_all(d);
@@ -456,6 +467,7 @@ static void log_start(struct daemon *d)
 int daemon_run(struct daemon *d)
 {
 	log_start(d);
+	supervisor_ready(&d->supervisor, d->node, d->cfg->cluster_open);
 	(void)uv_run(&d->loop, UV_RUN_DEFAULT);
 	LOG(d->log, LOG_INFO, "ended", "cut_short=%d", d->cut_short);
 	return d->cut_short;
@@ -466,6 +478,7 @@ void daemon_destroy(struct daemon *d)
 	if (d == NULL)
 		return;
 	node_destroy(d->node);
+	supervisor_fini(&d->supervisor);
 	store_close(d->store);
 	uv_close((uv_handle_t *)&d->on_int, NULL);
 	uv_close((uv_handle_t *)&d->on_term, NULL);

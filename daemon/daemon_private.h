@@ -11,6 +11,7 @@
 #include "daemon/io/resolver.h"
 #include "daemon/node/node.h"
 #include "daemon/store/store.h"
+#include "daemon/supervisor.h"
 
 enum daemon_phase {
 	DAEMON_RUNNING,
@@ -36,6 +37,7 @@ struct daemon {
 	uv_async_t disk; /* the disk's thread has results */
 	uv_signal_t on_int, on_term;
 	uv_timer_t sweep;
+	struct supervisor supervisor;
 	struct node *node;
 	struct store *store;
 	struct clock *clock;

@@ -72,11 +72,21 @@ static void join(char *out, size_t size, const char *folder, const char *name)
 		*out = '\0';
 }
 
+/* The one folder that a supervisor made for us (systemd's StateDirectory=, RuntimeDirectory=), or NULL. */
+static const char *given_folder(const char *variable)
+{
+	const char *value = folder_of(variable);
+
+	return value != NULL && strchr(value, ':') == NULL ? value : NULL;
+}
+
 static void default_state(char *out, size_t size)
 {
-	const char *state = folder_of("XDG_STATE_HOME"), *home = folder_of("HOME");
+	const char *state = folder_of("XDG_STATE_HOME"), *home = folder_of("HOME"), *given = given_folder("STATE_DIRECTORY");
 
-	if (geteuid() == 0)
+	if (given != NULL)
+		(void)snprintf(out, size, "%s", strlen(given) < size ? given : "");
+	else if (geteuid() == 0)
 		join(out, size, "/var/lib", "dadamd");
 	else if (state != NULL)
 		join(out, size, state, "dadamd");
@@ -86,9 +96,11 @@ static void default_state(char *out, size_t size)
 
 static void default_socket(char *out, size_t size, const char *state)
 {
-	const char *runtime = folder_of("XDG_RUNTIME_DIR");
+	const char *runtime = folder_of("XDG_RUNTIME_DIR"), *given = given_folder("RUNTIME_DIRECTORY");
 
-	if (geteuid() == 0)
+	if (given != NULL)
+		join(out, size, given, "ctl.sock");
+	else if (geteuid() == 0)
 		join(out, size, "/run", "dadamd/ctl.sock");
 	else if (runtime != NULL)
 		join(out, size, runtime, "dadamd/ctl.sock");

@@ -33,7 +33,8 @@ struct daemon_config {
 	uint32_t dead_ms;                  /* timeouts.dead, default 5s without a session: the member is dead */
 };
 
-/* Fill with defaults (environment: HOME, XDG_RUNTIME_DIR, XDG_STATE_HOME and whether we are root). */
+/* Fill with defaults (environment: STATE_DIRECTORY and RUNTIME_DIRECTORY of systemd, HOME, XDG_RUNTIME_DIR,
+ * XDG_STATE_HOME, and whether we are root). */
 void daemon_config_default(struct daemon_config *cfg);
 
 /* Defaults, then the text on top, then cross-checks. source names the text in messages

@@ -193,3 +193,20 @@ Test(daemon_config, the_socket_is_looked_for_where_the_variable_says_or_in_the_u
 	cr_assert_str_eq(paths[0], "/run/user/7/dadamd/ctl.sock");
 	cr_assert_str_eq(paths[n - 1], "/run/dadamd/ctl.sock");
 }
+
+Test(daemon_config, the_folders_that_a_supervisor_made_come_before_all_others)
+{
+	struct daemon_config c;
+
+	cr_assert_eq(setenv("XDG_RUNTIME_DIR", "/run/user/7", 1), 0);
+	cr_assert_eq(setenv("STATE_DIRECTORY", "/var/lib/dadamd", 1), 0);
+	cr_assert_eq(setenv("RUNTIME_DIRECTORY", "/run/dadamd", 1), 0);
+	daemon_config_default(&c);
+	cr_assert_str_eq(c.state_dir, "/var/lib/dadamd");
+	cr_assert_str_eq(c.control_socket, "/run/dadamd/ctl.sock");
+	cr_assert_eq(setenv("STATE_DIRECTORY", "/a:/b", 1), 0); /* two of them: which one? */
+	cr_assert_eq(setenv("RUNTIME_DIRECTORY", "relative", 1), 0);
+	daemon_config_default(&c);
+	cr_assert(strchr(c.state_dir, ':') == NULL && c.state_dir[0] == '/', "%s", c.state_dir);
+	cr_assert_neq(strcmp(c.control_socket, "relative/ctl.sock"), 0);
+}
