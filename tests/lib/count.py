@@ -46,6 +46,9 @@ def main(path):
         totals = [a + b for a, b in zip(totals, numbers)]
         if numbers[1]:
             print(f"failed: {test['name']} ({test['result']})")
+        why = re.search(r"^1\.\.0 # SKIP (.*)", test.get("stdout") or "", re.M)
+        if why:
+            print(f"skipped: {test['name']}: {why.group(1)}")
     passed, failed, skipped = totals
     if not tests:
         failed = 1
