@@ -21,7 +21,7 @@ struct verb_row {
 
 /* In the order of enum verb. */
 static const struct verb_row verbs[N_VERBS] = {
-	{"status", NULL, false}, {"peers", NULL, false}, {"ls", NULL, false}, {"submit", "FILE", true},
+	{"status", NULL, false}, {"peers", "NODE", false}, {"ls", NULL, false}, {"submit", "FILE", true},
 	{"show", "JOB", true}, {"watch", "JOB", true}, {"logs", "JOB", true}, {"stop", "JOB", true},
 	{"export", "JOB", true}, {"topology", "JOB", true}, {"version", NULL, false}, {"help", "VERB", false},
 };
@@ -388,6 +388,9 @@ static enum status check(const struct reader *r)
 		st = error_set(r->err, ST_INVALID, "%s: which %s?", row->name, strcmp(row->operand, "FILE") == 0 ? "file" : "job");
 	else if (row->needed && strcmp(row->operand, "JOB") == 0 && (*a->operand == '\0' || strlen(a->operand) > 32))
 		st = error_set(r->err, ST_INVALID, "%s: found '%.40s', allowed: a job's id, the start of one, or a name", row->name,
+				a->operand);
+	else if (a->verb == VERB_PEERS && a->operand != NULL && (*a->operand == '\0' || strlen(a->operand) > 63))
+		st = error_set(r->err, ST_INVALID, "peers: found '%.40s', allowed: a node's name, id or address, or the start of one",
 				a->operand);
 	else if (a->verb == VERB_EXPORT && a->file == NULL)
 		st = error_set(r->err, ST_INVALID, "export: where to? Add -o FILE.safetensors");

@@ -1,5 +1,6 @@
 /* The verbs about the node and the tool: status, peers, version, help. */
 #include "ctl/render_json.h"
+#include "ctl/render_peer.h"
 #include "ctl/render_text.h"
 #include "ctl/shell.h"
 #include "libcore/settings/daemon_config.h"
@@ -34,15 +35,41 @@ int cmd_status(struct shell *sh)
 	return with;
 }
 
+/* A daemon that does not know the field yet answers with everybody. */
+static int print_peer(struct shell *sh, const struct control_response *resp)
+{
+	struct error err;
+	struct page p;
+
+	if (resp->n_members != 1) {
+		(void)error_set(&err, ST_VERSION, "peers NODE: the daemon is older than this dadamctl and does not know it");
+		error_hint(&err, "dadamctl peers; or start a newer dadamd");
+		return shell_fail(sh, &err, EXIT_PROTOCOL);
+	}
+	page_init(&p, shell_view(sh));
+	if (sh->args->output == OUTPUT_JSON)
+		json_peer(&p, resp->members, resp->places, resp->n_places);
+	else
+		render_peer(&p, resp->members, resp->places, resp->n_places);
+	return shell_print(sh, &p);
+}
+
 int cmd_peers(struct shell *sh)
 {
 	struct control_request req = {.type = CONTROL_PEERS};
 	struct control_response resp;
 	struct page p;
-	int with = shell_ask(sh, &resp, &req);
+	int with;
 
+	(void)snprintf(req.node, sizeof req.node, "%s", sh->args->operand != NULL ? sh->args->operand : "");
+	with = shell_ask(sh, &resp, &req);
 	if (with != 0)
 		return with;
+	if (req.node[0] != '\0') {
+		with = print_peer(sh, &resp);
+		control_response_fini(&resp);
+		return with;
+	}
 	page_init(&p, shell_view(sh));
 	if (sh->args->output == OUTPUT_JSON)
 		json_peers(&p, resp.members, resp.n_members);

@@ -6,7 +6,7 @@ const char exits_help[] =
 	"    0  done; watch, submit --wait: the job is DONE\n"
 	"    1  failed; watch, submit --wait: the job FAILED\n"
 	"    2  the command line is wrong\n"
-	"    3  no such job, or the short id or name fits several\n"
+	"    3  no such job or node, or the short id or name fits several\n"
 	"    4  no daemon can be reached, or the connection broke\n"
 	"    5  permission denied\n"
 	"    6  the job file or the data is invalid\n"
@@ -48,7 +48,7 @@ enum exit_status exit_of_talk(enum status st)
 	return EXIT_FAILED;
 }
 
-/* Only a job can be named ambiguously or wrongly; only a spec can be invalid. */
+/* Only a job or node can be named ambiguously or wrongly; only a spec can be invalid. */
 static enum exit_status exit_of_invalid(enum control_request_type type)
 {
 	switch (type) {
@@ -58,9 +58,9 @@ static enum exit_status exit_of_invalid(enum control_request_type type)
 	case CONTROL_STOP:
 	case CONTROL_LOG:
 	case CONTROL_EXPORT:
+	case CONTROL_PEERS:
 		return EXIT_NOT_FOUND;
 	case CONTROL_STATUS:
-	case CONTROL_PEERS:
 	case CONTROL_JOBS:
 	case CONTROL_VERSION_INFO:
 		break;

@@ -36,10 +36,13 @@ static const char *const texts[N_VERBS] = {
 	"examples     dadamctl status\n"
 	"             dadamctl status -o json | jq .node.listen\n",
 
-	"dadamctl peers\n"
+	"dadamctl peers [NODE]\n"
 	"  Who is in the cluster, as this node sees it. RTT: round trip. SEEN: since the last byte from there.\n"
 	"  FLAGS: S seed, X told by a peer, R remembered, I inbound, N neighbour in a running job.\n"
+	"  NODE (its name, id or address, or the start of one): all that is known of it, each address with its\n"
+	"  last error, and why it can't be reached.\n"
 	"examples     dadamctl peers\n"
+	"             dadamctl peers node-c\n"
 	"             dadamctl peers -o json | jq '.peers[] | select(.state != \"alive\")'\n",
 
 	"dadamctl ls [-a]\n"

@@ -3,6 +3,7 @@
 #include "ctl/render_json.h"
 
 #include "ctl/exits.h"
+#include "ctl/render_peer.h"
 #include "ctl/render_text.h"
 #include "ctl/show.h"
 #include "libcore/topology/weights.h"
@@ -186,6 +187,48 @@ void json_peers(struct page *p, const struct control_member *members, size_t n)
 	for (size_t i = 0; i < n; i++)
 		add(list, member_object(&members[i]));
 	set(doc, "peers", list);
+	close_doc(p, doc, PRINT_FLAGS);
+}
+
+static json_t *since(uint64_t ms)
+{
+	return ms > 0 ? number((double)ms / 1000) : json_null();
+}
+
+static json_t *place_object(const struct control_place *a)
+{
+	json_t *o = json_object();
+
+	set(o, "address", text(a->address));
+	set(o, "flags", text(a->flags));
+	set(o, "current", json_boolean(a->current));
+	set(o, "trying", json_boolean(a->trying));
+	set(o, "last", a->reach != CONTROL_REACH_NONE ? json_string(control_reach_text(a->reach)) : json_null());
+	set(o, "tries", integer(a->tries));
+	set(o, "worked_seconds", since(a->worked_ms));
+	set(o, "failed_seconds", since(a->failed_ms));
+	set(o, "next_seconds", since(a->next_ms));
+	set(o, "error", text_or_null(a->note));
+	return o;
+}
+
+void json_peer(struct page *p, const struct control_member *m, const struct control_place *places, size_t n)
+{
+	json_t *doc = open_doc("dadam.peer/1"), *o = member_object(m), *list = json_array();
+	struct peer_reason r;
+
+	peer_reason(&r, m, places, n);
+	set(o, "local", text_or_null(m->local));
+	set(o, "state_seconds", since(m->state_ms));
+	set(o, "session_seconds", since(m->session_ms));
+	set(o, "protocol_min", m->protocol_max > 0 ? integer(m->protocol_min) : json_null());
+	set(o, "protocol_max", m->protocol_max > 0 ? integer(m->protocol_max) : json_null());
+	for (size_t i = 0; i < n; i++)
+		add(list, place_object(&places[i]));
+	set(doc, "peer", o);
+	set(doc, "addresses", list);
+	set(doc, "why", text_or_null(r.why));
+	set(doc, "next", text_or_null(r.next));
 	close_doc(p, doc, PRINT_FLAGS);
 }
 

@@ -9,6 +9,7 @@
 #include "proto/control.h"
 
 void json_status(struct page *p, const struct control_status *s);                           /* dadam.status/1 */
+void json_peer(struct page *p, const struct control_member *m, const struct control_place *places, size_t n); /* dadam.peer/1 */
 void json_peers(struct page *p, const struct control_member *members, size_t n);            /* dadam.peers/1 */
 
 /* dadam.jobs/1. Ranks and spec of a job when it has them. warning: NULL or what to think of. */

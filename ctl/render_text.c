@@ -188,16 +188,25 @@ void render_peers(struct page *p, const struct control_member *members, size_t n
 	static const struct table_column columns[] = {{"", false, 0}, {"NODE", false, 0}, {"ID", false, 2},
 		{"ADDRESS", false, 0}, {"STATE", false, 0}, {"RTT", true, 3}, {"SEEN", true, 1}, {"FLAGS", false, 4},
 		{"VERSION", false, 5}, {"NOTE", false, 0}};
+	const struct control_member *away = NULL;
 	struct table t;
 
 	table_init(&t, columns, sizeof columns / sizeof *columns);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		put_member(&t, &members[i]);
+		if (members[i].state != CONTROL_ALIVE && away == NULL)
+			away = &members[i];
+	}
 	table_render(p, &t, 0);
 	if (n > 1)
 		page_put(p, "\nS seed  X told by a peer  R remembered  I inbound  N neighbour in a running job\n");
 	else
 		page_put(p, "\nno other node yet: list some under discovery.seeds in dadamd.yaml\n");
+	if (away == NULL)
+		return;
+	page_put(p, "why it can't be reached: %s peers ", p->view.prefix);
+	page_clean(p, strcmp(away->name, "-") == 0 ? away->address : away->name);
+	page_put(p, "\n");
 }
 
 /* When something happened, and how long ago. */

@@ -57,6 +57,14 @@ static enum status get_members(void *data, struct control_member **out, size_t *
 	return node_view_members(d->node, uv_now(&d->loop), out, n) == ST_OK ? ST_OK : no_memory(err);
 }
 
+static enum status get_peer(void *data, const char *node, struct control_member *out, struct control_place *places, size_t *n,
+		struct error *err)
+{
+	struct daemon *d = data;
+
+	return node_view_peer(d->node, node, uv_now(&d->loop), out, places, n, err);
+}
+
 static enum status get_jobs(void *data, struct control_job **out, size_t *n, struct error *err)
 {
 	struct daemon *d = data;
@@ -187,5 +195,5 @@ static enum status do_read(void *data, const struct id *job, enum control_file f
 
 struct control_host host_of(struct daemon *d)
 {
-	return (struct control_host){d, get_status, get_members, get_jobs, get_job, do_submit, do_stop, do_read};
+	return (struct control_host){d, get_status, get_members, get_peer, get_jobs, get_job, do_submit, do_stop, do_read};
 }

@@ -220,6 +220,35 @@ const char *control_rank_state_text(enum control_rank_state s)
 	return "?";
 }
 
+const char *control_reach_text(enum control_reach r)
+{
+	switch (r) {
+	case CONTROL_REACH_NONE:
+		return "none";
+	case CONTROL_REACH_REFUSED:
+		return "refused";
+	case CONTROL_REACH_TIMED_OUT:
+		return "timed out";
+	case CONTROL_REACH_NO_ROUTE:
+		return "no route";
+	case CONTROL_REACH_OTHER_CLUSTER:
+		return "other cluster";
+	case CONTROL_REACH_VERSION:
+		return "protocol mismatch";
+	case CONTROL_REACH_FULL:
+		return "table full";
+	case CONTROL_REACH_PUBLIC:
+		return "public address";
+	case CONTROL_REACH_SILENT:
+		return "no hello";
+	case CONTROL_REACH_STRANGER:
+		return "no dadamd";
+	case CONTROL_REACH_OTHER:
+		return "other";
+	}
+	return "?";
+}
+
 const char *control_member_state_text(enum control_member_state s)
 {
 	switch (s) {

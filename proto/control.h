@@ -17,6 +17,7 @@
 #define CONTROL_MAX_RANKS 64U
 #define CONTROL_MAX_MEMBERS 128U
 #define CONTROL_MAX_JOBS 256U
+#define CONTROL_MAX_PLACES 16U
 
 enum { CONTROL_FRAME_REQUEST = 96, CONTROL_FRAME_RESPONSE = 97 }; /* types of frames */
 
@@ -42,6 +43,7 @@ struct control_request {
 	char source[128]; /* SUBMIT: the file's name, for messages */
 	uint64_t offset; /* LOG, EXPORT */
 	enum control_take take; /* EXPORT */
+	char node[64];   /* PEERS: only this one, with its places: a name, an id, an address, or the start of one; "": all */
 };
 
 enum control_member_state { CONTROL_ALIVE = 1, CONTROL_SUSPECT, CONTROL_DEAD, CONTROL_LEFT };
@@ -58,6 +60,39 @@ struct control_member {
 	uint64_t seen_ms;  /* since the last byte heard */
 	char version[16];
 	char note[160];    /* last error, "connection refused, 3 tries", ... */
+	char local[64];    /* this node's end of the session; empty: none */
+	uint64_t state_ms; /* since the state */
+	uint64_t session_ms; /* since the session was opened; 0: none */
+	uint32_t protocol_min, protocol_max; /* that it speaks; 0: not known */
+};
+
+/* How the last attempt to reach an address ended. */
+enum control_reach {
+	CONTROL_REACH_NONE = 0,      /* not tried yet, or it worked */
+	CONTROL_REACH_REFUSED,       /* nobody listens there */
+	CONTROL_REACH_TIMED_OUT,     /* no answer at all */
+	CONTROL_REACH_NO_ROUTE,      /* the network knows no way */
+	CONTROL_REACH_OTHER_CLUSTER, /* a node of another cluster name */
+	CONTROL_REACH_VERSION,       /* no protocol in common */
+	CONTROL_REACH_FULL,          /* the cluster, or the other's table of connections */
+	CONTROL_REACH_PUBLIC,        /* not dialled: without keys only private addresses are */
+	CONTROL_REACH_SILENT,        /* connected, but no hello in time */
+	CONTROL_REACH_STRANGER,      /* what answers is no dadamd, or hangs up before its hello */
+	CONTROL_REACH_OTHER          /* the note says */
+};
+
+/* An address that a member may be reached at. */
+struct control_place {
+	char address[64];
+	char flags[16];      /* S X R I as a member's; O its own word over a session from here, V where it came from */
+	uint8_t current;     /* the session leads there */
+	uint8_t trying;      /* being dialled now */
+	enum control_reach reach;
+	uint32_t tries;      /* failed in a row */
+	uint64_t worked_ms;  /* since the last session that was dialled there; 0: never */
+	uint64_t failed_ms;  /* since the last failure; 0: never */
+	uint64_t next_ms;    /* until it is dialled again; 0: it need not be */
+	char note[120];      /* the last failure in words */
 };
 
 /* Phases of a job as people see them. */
@@ -166,6 +201,8 @@ struct control_response {
 	size_t chunk_len;
 	uint64_t total;                   /* LOG, EXPORT: bytes there are now */
 	uint8_t ended;                    /* LOG: nothing will follow */
+	struct control_place *places;     /* PEERS of one node: its addresses; owned */
+	size_t n_places;
 };
 
 void control_request_fini(struct control_request *req);
@@ -187,5 +224,6 @@ MUST_CHECK enum status control_response_decode(struct control_response *out, con
 const char *control_phase_text(enum control_phase p);
 const char *control_rank_state_text(enum control_rank_state s);
 const char *control_member_state_text(enum control_member_state s);
+const char *control_reach_text(enum control_reach r); /* "refused", "timed out", ... */
 
 #endif

@@ -87,9 +87,30 @@ static const struct map_field member[] = {
 		MAP_ANY_(9, T, seen_ms),
 		MAP_LINE_(10, T, version),
 		MAP_LINE_(11, T, note),
+		MAP_LINE_(12, T, local),
+		MAP_ANY_(13, T, state_ms),
+		MAP_ANY_(14, T, session_ms),
+		MAP_ANY_(15, T, protocol_min),
+		MAP_ANY_(16, T, protocol_max),
 };
 #undef T
 const struct map map_member = MAP_OF(control_member, dadam__member__descriptor, member);
+
+#define T struct control_place
+static const struct map_field place[] = {
+		MAP_LINE_(1, T, address),
+		MAP_LINE_(2, T, flags),
+		MAP_BOOL_(3, T, current),
+		MAP_BOOL_(4, T, trying),
+		MAP_UINT_(5, T, reach, CONTROL_REACH_NONE, CONTROL_REACH_OTHER),
+		MAP_ANY_(6, T, tries),
+		MAP_ANY_(7, T, worked_ms),
+		MAP_ANY_(8, T, failed_ms),
+		MAP_ANY_(9, T, next_ms),
+		MAP_LINE_(10, T, note),
+};
+#undef T
+static const struct map map_place = MAP_OF(control_place, dadam__place__descriptor, place);
 
 #define T struct control_status
 static const struct map_field info[] = {
@@ -129,6 +150,7 @@ static const struct map_field request[] = {
 		MAP_LINE_(3, T, source),
 		MAP_ANY_(4, T, offset),
 		MAP_UINT_(5, T, take, CONTROL_TAKE_MEAN, CONTROL_TAKE_LOCAL),
+		MAP_LINE_(6, T, node),
 };
 #undef T
 const struct map map_request = MAP_OF(control_request, dadam__control_request__descriptor, request);
@@ -144,6 +166,7 @@ static const struct map_field response[] = {
 		MAP_SUB_(7, T, warning, 0, &map_error),
 		MAP_ANY_(8, T, total),
 		MAP_BOOL_(9, T, ended),
+		MAP_LIST_(10, T, places, n_places, CONTROL_MAX_PLACES, &map_place),
 };
 #undef T
 const struct map map_response = MAP_OF(control_response, dadam__control_response__descriptor, response);

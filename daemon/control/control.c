@@ -83,8 +83,20 @@ static enum status do_status(struct call *c)
 	return ST_OK;
 }
 
+static enum status do_peer(struct call *c)
+{
+	c->resp.members = mem_alloc(1, sizeof *c->resp.members);
+	c->resp.places = mem_alloc(CONTROL_MAX_PLACES, sizeof *c->resp.places);
+	if (c->resp.members == NULL || c->resp.places == NULL)
+		return error_set(&c->resp.error, ST_NOMEM, "no memory for the answer");
+	c->resp.n_members = 1;
+	return c->host->peer(c->host->data, c->req->node, c->resp.members, c->resp.places, &c->resp.n_places, &c->resp.error);
+}
+
 static enum status do_peers(struct call *c)
 {
+	if (c->req->node[0] != '\0')
+		return do_peer(c);
 	return c->host->members(c->host->data, &c->resp.members, &c->resp.n_members, &c->resp.error);
 }
 

@@ -28,6 +28,9 @@ struct control_host {
 	void *data;
 	void (*status)(void *data, struct control_status *out);
 	enum status (*members)(void *data, struct control_member **out, size_t *n, struct error *err);
+	/* node: a name, id, address or the start of one; places has room for CONTROL_MAX_PLACES, zeroed. */
+	enum status (*peer)(void *data, const char *node, struct control_member *out, struct control_place *places, size_t *n,
+			struct error *err);
 	enum status (*jobs)(void *data, struct control_job **out, size_t *n, struct error *err);
 	enum status (*job)(void *data, const char *job, struct control_job *out, struct error *err);
 	enum status (*submit)(void *data, const struct control_request *req, struct control_job *out,

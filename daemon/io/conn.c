@@ -42,9 +42,23 @@ static void on_closed(uv_handle_t *h);
 
 enum status conn_from_uv(int code)
 {
-	if (code == UV_ENOMEM)
+	switch (code) {
+	case UV_ENOMEM:
 		return ST_NOMEM;
-	return code == UV_ETIMEDOUT ? ST_TIMEOUT : ST_IO;
+	case UV_ETIMEDOUT:
+		return ST_TIMEOUT;
+	case UV_ECONNREFUSED:
+	case UV_ENOENT:
+		return ST_NOT_FOUND;
+	case UV_ENETUNREACH:
+	case UV_EHOSTUNREACH:
+	case UV_ENETDOWN:
+	case UV_EHOSTDOWN:
+	case UV_EADDRNOTAVAIL:
+		return ST_UNAVAILABLE;
+	default:
+		return ST_IO;
+	}
 }
 
 void conn_fail(struct conn *c, enum status st, const char *fmt, ...)

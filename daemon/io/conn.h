@@ -7,7 +7,8 @@
  *
  * Callbacks come from the loop only, never from inside a call of this header, but for on_drain's and
  * sent's that closing brings (sent: with a status, before on_close). on_close's `why` is never NULL;
- * its status is ST_OK after an orderly conn_close(c, ..., NULL), ST_CLOSED when the peer ended. A conn
+ * its status is ST_OK after an orderly conn_close(c, ..., NULL), ST_CLOSED when the peer ended; of a
+ * conn_connect that failed ST_NOT_FOUND (nobody listens), ST_UNAVAILABLE (no way there), ST_TIMEOUT. A conn
  * that was made (ST_OK) always ends with on_close, also when connecting, accepting or opening fails. */
 #ifndef DAEMON_IO_CONN_H
 #define DAEMON_IO_CONN_H

@@ -127,13 +127,20 @@ void address_set_seeds(struct addresses *as, const char (*texts)[64], size_t n)
 	}
 }
 
-void address_failed(struct address *a, struct step *st, const char *why)
+void address_noted(struct address *a, struct step *st, enum control_reach reach, const char *why)
 {
 	a->dialling = 0;
+	a->failed_ms = st->now_ms + 1;
+	a->reach = reach;
+	text_put(a->note, sizeof a->note, "%s", why);
+}
+
+void address_failed(struct address *a, struct step *st, enum control_reach reach, const char *why)
+{
 	a->due_ms = st->now_ms + step_backoff(st, BACKOFF_FIRST_MS, BACKOFF_MOST_MS, a->tries);
 	if (a->tries++ == 0 || strcmp(a->note, why) != 0)
 		step_log(st, NODE_LOG_INFO, "cannot connect", "address=%s why=\"%s\"", a->text, why);
-	text_put(a->note, sizeof a->note, "%s", why);
+	address_noted(a, st, reach, why);
 }
 
 void address_worked(struct address *a, struct step *st, const struct id *owner)
@@ -141,6 +148,7 @@ void address_worked(struct address *a, struct step *st, const struct id *owner)
 	a->dialling = 0;
 	a->tries = 0;
 	a->note[0] = '\0';
+	a->reach = CONTROL_REACH_NONE;
 	a->owner = *owner;
 	a->good_ms = st->now_ms + 1;
 }

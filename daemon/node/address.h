@@ -29,7 +29,9 @@ struct address {
 	uint32_t tries;   /* failed in a row */
 	uint64_t due_ms;
 	uint64_t good_ms; /* the last session that was dialled here; 0: none */
-	char note[120];   /* why the last attempt failed */
+	uint64_t failed_ms; /* the last failure; 0: none */
+	enum control_reach reach; /* of the last attempt */
+	char note[120];   /* why the last attempt failed; stays until one works */
 };
 
 struct addresses {
@@ -46,7 +48,10 @@ struct address *address_add(struct addresses *as, const char *text, enum address
 /* The seeds are these now: others that are nothing but seeds go. */
 void address_set_seeds(struct addresses *as, const char (*texts)[64], size_t n);
 
-void address_failed(struct address *a, struct step *st, const char *why);
+void address_failed(struct address *a, struct step *st, enum control_reach reach, const char *why);
+
+/* The attempt failed, but its owner has a session: for people to read. */
+void address_noted(struct address *a, struct step *st, enum control_reach reach, const char *why);
 void address_worked(struct address *a, struct step *st, const struct id *owner);
 void address_retry(struct addresses *as, struct step *st, const struct id *owner); /* its session was lost */
 

@@ -312,10 +312,12 @@ static void on_dial_failed(struct members *ms, struct step *st, const struct not
 		return;
 	if (!id_is_zero(&note->id))
 		a->owner = note->id;
-	if (members_conn(ms, &a->owner) != 0)
+	if (members_conn(ms, &a->owner) == 0)
+		address_failed(a, st, note->reach, note->text);
+	else if (note->status == ST_STATE)
 		a->dialling = 0; /* one session too many: no failure */
 	else
-		address_failed(a, st, note->text);
+		address_noted(a, st, note->reach, note->text);
 }
 
 static void on_self(struct members *ms, struct step *st, const struct note *note)

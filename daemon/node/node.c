@@ -142,7 +142,7 @@ static void on_conn_lost(struct node *n, struct step *st, const struct node_even
 	if (roster_has_conn(&n->roster, ev->conn))
 		roster_on_lost(&n->roster, st, ev->conn, ev->why.msg);
 	else
-		session_on_lost(&n->sessions, st, ev->conn, ev->why.msg);
+		session_on_lost(&n->sessions, st, ev->conn, &ev->why);
 }
 
 static void on_leave(struct node *n, struct step *st)

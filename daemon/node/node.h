@@ -127,6 +127,12 @@ uint64_t node_wake_ms(const struct node *n);
 /* Views for the control socket and the shell. Strings and structs are copies. */
 void node_view_status(const struct node *n, struct control_status *out); /* the node's part only */
 MUST_CHECK enum status node_view_members(const struct node *n, uint64_t now_ms, struct control_member **out, size_t *n_out);
+
+/* The one node that `text` (a name, an id, an address, or the start of one) means, and the addresses it
+ * may be reached at; places has room for CONTROL_MAX_PLACES, zeroed. ST_NOT_FOUND, ST_INVALID (ambiguous;
+ * the sentence lists the candidates). */
+MUST_CHECK enum status node_view_peer(const struct node *n, const char *text, uint64_t now_ms, struct control_member *out,
+		struct control_place *places, size_t *n_places, struct error *err);
 MUST_CHECK enum status node_view_jobs(const struct node *n, struct control_job **out, size_t *n_out); /* newest first, without ranks */
 MUST_CHECK enum status node_view_job(const struct node *n, const struct id *job, struct control_job *out); /* with ranks and spec */
 

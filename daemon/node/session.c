@@ -60,6 +60,29 @@ static void note_up(struct step *st, const struct session *s)
 			s->inbound ? "inbound" : "outbound");
 }
 
+/* How a dial ended: before the connection stood the kernel's verdict counts, then what was said. */
+static enum control_reach reach_of(enum session_state state, enum status status)
+{
+	if (state == SESSION_DIALLING) {
+		if (status == ST_NOT_FOUND)
+			return CONTROL_REACH_REFUSED;
+		if (status == ST_UNAVAILABLE)
+			return CONTROL_REACH_NO_ROUTE;
+		if (status == ST_TIMEOUT)
+			return CONTROL_REACH_TIMED_OUT;
+		return status == ST_DENIED ? CONTROL_REACH_PUBLIC : CONTROL_REACH_OTHER;
+	}
+	if (status == ST_VERSION)
+		return CONTROL_REACH_VERSION;
+	if (status == ST_INVALID)
+		return CONTROL_REACH_OTHER_CLUSTER;
+	if (status == ST_UNAVAILABLE)
+		return CONTROL_REACH_FULL;
+	if (status == ST_TIMEOUT)
+		return CONTROL_REACH_SILENT;
+	return status == ST_PROTO || status == ST_CLOSED || status == ST_IO ? CONTROL_REACH_STRANGER : CONTROL_REACH_OTHER;
+}
+
 /* Forget the session and tell the members. The connection is closed already, or will be. */
 static void drop(struct sessions *ss, struct step *st, struct session *s, enum status status, const char *why)
 {
@@ -78,6 +101,7 @@ static void drop(struct sessions *ss, struct step *st, struct session *s, enum s
 		step_log(st, NODE_LOG_INFO, "session down", "peer=%s why=\"%s\"", gone.peer.name, why);
 	} else if (!gone.inbound) {
 		note = step_note(st, NOTE_DIAL_FAILED, &gone.peer.node);
+		note->reach = reach_of(gone.state, status);
 	} else {
 		step_log(st, status == ST_STATE ? NODE_LOG_DEBUG : NODE_LOG_INFO, "connection refused", "address=%s why=\"%s\"", gone.address, why);
 		return;
@@ -134,6 +158,7 @@ void session_on_dial(struct sessions *ss, struct step *st, const char *address)
 	if (s != NULL)
 		s->conn = 0;
 	note = step_note(st, NOTE_DIAL_FAILED, NULL);
+	note->reach = CONTROL_REACH_OTHER;
 	text_put(note->address, sizeof note->address, "%s", address);
 	text_put(note->text, sizeof note->text, "%s", s != NULL ? "out of memory" : "too many connections");
 }
@@ -339,12 +364,12 @@ void session_on_msg(struct sessions *ss, struct step *st, uint64_t conn, struct 
 	}
 }
 
-void session_on_lost(struct sessions *ss, struct step *st, uint64_t conn, const char *why)
+void session_on_lost(struct sessions *ss, struct step *st, uint64_t conn, const struct error *why)
 {
 	struct session *s = find(ss, conn);
 
 	if (s != NULL)
-		drop(ss, st, s, ST_CLOSED, why[0] != '\0' ? why : "connection closed");
+		drop(ss, st, s, s->state == SESSION_DIALLING ? why->status : ST_CLOSED, why->msg[0] != '\0' ? why->msg : "connection closed");
 }
 
 static void ping(struct step *st, struct session *s)

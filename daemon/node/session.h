@@ -42,7 +42,7 @@ const struct session *session_find(const struct sessions *ss, uint64_t conn);
 void session_on_dial(struct sessions *ss, struct step *st, const char *address);
 void session_on_opened(struct sessions *ss, struct step *st, uint64_t conn, int inbound, const char *address, const char *local);
 void session_on_msg(struct sessions *ss, struct step *st, uint64_t conn, struct peer_msg *msg);
-void session_on_lost(struct sessions *ss, struct step *st, uint64_t conn, const char *why);
+void session_on_lost(struct sessions *ss, struct step *st, uint64_t conn, const struct error *why);
 void session_on_tick(struct sessions *ss, struct step *st);
 void session_on_leave(struct sessions *ss, struct step *st);
 uint64_t session_wake_ms(const struct sessions *ss, const struct node_config *cfg);

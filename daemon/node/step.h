@@ -14,7 +14,7 @@ struct jobs;
 
 enum note_type {
 	NOTE_DIAL,         /* member -> session: address */
-	NOTE_DIAL_FAILED,  /* session -> member: address, why; id when the other end said who it is */
+	NOTE_DIAL_FAILED,  /* session -> member: address, reach, why; id when the other end said who it is */
 	NOTE_SELF,         /* session -> member: address is this very node's */
 	NOTE_SESSION_UP,   /* session -> member: conn, id */
 	NOTE_SESSION_DOWN, /* session -> member: conn, id, status, why */
@@ -29,6 +29,7 @@ enum note_type {
 struct note {
 	enum note_type type;
 	enum status status;
+	enum control_reach reach; /* DIAL_FAILED */
 	uint64_t conn;
 	struct id id;
 	struct peer_msg *msg;

@@ -36,102 +36,6 @@ void node_view_status(const struct node *n, struct control_status *out)
 	}
 }
 
-/* Does a running job want a link between the two nodes? */
-static int is_neighbour(const struct node *n, const struct id *id)
-{
-	for (uint32_t i = 0; i < n->jobs.n; i++) {
-		const struct job *j = n->jobs.list[i];
-
-		for (uint32_t r = 0; job_worker_is_live(j) && r < j->rec.n_ranks; r++)
-			if ((j->worker.neighbours >> r & 1) != 0 && id_equal(&j->rec.ranks[r].view.node, id))
-				return 1;
-	}
-	return 0;
-}
-
-static void say_flags(char out[16], uint8_t sources, int neighbour)
-{
-	text_put(out, 16, "%s%s%s%s%s", (sources & ADDRESS_SEED) != 0 ? "S" : "", (sources & ADDRESS_TOLD) != 0 ? "X" : "",
-			(sources & ADDRESS_REMEMBERED) != 0 ? "R" : "", (sources & ADDRESS_INBOUND) != 0 ? "I" : "", neighbour ? "N" : "");
-}
-
-static void say_note(char *out, size_t size, const struct member *m, const struct address *failing)
-{
-	text_put(out, size, "%s", m != NULL ? m->note : "");
-	if (failing == NULL)
-		return;
-	text_add(out, size, "%s%s: %s, %u tr%s", out[0] != '\0' ? "; " : "", failing->text, failing->note, failing->tries,
-			failing->tries == 1 ? "y" : "ies");
-}
-
-static void view_member(const struct node *n, const struct member *m, uint64_t now_ms, struct control_member *out)
-{
-	const struct session *s = session_find(&n->sessions, m->conn);
-	const struct address *failing = NULL;
-	uint8_t sources = 0;
-
-	for (uint32_t i = 0; i < n->members.addresses.n; i++) {
-		const struct address *a = &n->members.addresses.list[i];
-
-		if (!id_equal(&a->owner, &m->id))
-			continue;
-		sources |= a->sources;
-		if (a->tries > 0 && m->conn == 0)
-			failing = a;
-	}
-	out->id = m->id;
-	text_put(out->name, sizeof out->name, "%s", m->name);
-	text_put(out->address, sizeof out->address, "%s", m->address);
-	text_put(out->version, sizeof out->version, "%s", m->version);
-	out->state = m->state;
-	out->seen_ms = now_ms - (s != NULL ? s->heard_ms : m->since_ms);
-	if (s != NULL) {
-		out->inbound = s->inbound;
-		out->rtt_us = s->rtt_us;
-	}
-	say_flags(out->flags, sources, is_neighbour(n, &m->id));
-	say_note(out->note, sizeof out->note, m, failing);
-}
-
-static void view_self(const struct node *n, struct control_member *out)
-{
-	out->id = n->cfg.id;
-	text_put(out->name, sizeof out->name, "%s", n->cfg.name);
-	text_put(out->address, sizeof out->address, "%s", n->cfg.address);
-	text_put(out->version, sizeof out->version, "%s", n->cfg.version);
-	out->state = CONTROL_ALIVE;
-	out->self = 1;
-}
-
-/* An address that nobody ever answered at, as a member without id and name. */
-static void view_address(const struct address *a, struct control_member *out)
-{
-	text_put(out->name, sizeof out->name, "-");
-	text_put(out->address, sizeof out->address, "%s", a->text);
-	out->state = CONTROL_SUSPECT;
-	say_flags(out->flags, a->sources, 0);
-	say_note(out->note, sizeof out->note, NULL, a);
-}
-
-enum status node_view_members(const struct node *n, uint64_t now_ms, struct control_member **out, size_t *n_out)
-{
-	const struct addresses *as = &n->members.addresses;
-	struct control_member *list = mem_alloc(1 + (size_t)n->members.n + as->n, sizeof *list);
-	size_t k = 0;
-
-	if (list == NULL)
-		return ST_NOMEM;
-	view_self(n, &list[k++]);
-	for (uint32_t i = 0; i < n->members.n; i++)
-		view_member(n, &n->members.list[i], now_ms, &list[k++]);
-	for (uint32_t i = 0; i < as->n && k < CONTROL_MAX_MEMBERS; i++)
-		if (!as->list[i].self && id_is_zero(&as->list[i].owner) && as->list[i].tries > 0)
-			view_address(&as->list[i], &list[k++]);
-	*out = list;
-	*n_out = k < CONTROL_MAX_MEMBERS ? k : CONTROL_MAX_MEMBERS;
-	return ST_OK;
-}
-
 /* Figures over the ranks that are left. */
 static void sum_up(const struct job *j, struct control_job *out)
 {
@@ -296,26 +200,6 @@ const struct job_record *node_record(const struct node *n, const struct id *job)
 	const struct job *j = find_job(n, job);
 
 	return j != NULL ? &j->rec : NULL;
-}
-
-size_t node_members(const struct node *n, struct peer_member *out, size_t cap)
-{
-	size_t k = 0;
-
-	for (uint32_t i = 0; i < n->members.n && k < cap; i++) {
-		const struct member *m = &n->members.list[i];
-
-		if (m->address[0] == '\0')
-			continue;
-		memset(&out[k], 0, sizeof out[k]);
-		out[k].id = m->id;
-		out[k].incarnation = m->incarnation;
-		out[k].state = m->state;
-		text_put(out[k].name, sizeof out[k].name, "%s", m->name);
-		text_put(out[k].address, sizeof out[k].address, "%s", m->address);
-		k++;
-	}
-	return k;
 }
 
 enum status node_may_stop(const struct node *n, const struct id *job, struct error *err)

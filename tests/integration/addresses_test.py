@@ -5,6 +5,7 @@ addresses. Skipped with a message where the kernel or the rights do not allow na
     x ── br2 ── b        10.71.2.0/24 (x .1, b .2); a has .3 there in some tests
     x has a bridge "docker0" of its own too: 172.17.0.1
 """
+import json
 import os
 import re
 import shutil
@@ -165,6 +166,51 @@ def public_addresses_are_not_served_and_the_reason_is_logged(c, net):
     a = node(c, net, "a", seeds=[f"203.0.113.1:{PORT}"])
     a.wait_log(r"cannot connect address=203\.0\.113\.1:17326 why=\"a public address: without keys", 5)
     check(x.alive() == 1 and a.alive() == 1, "nobody joined")
+
+
+@with_net
+def peers_of_a_node_says_why_it_cannot_be_reached(c, net):
+    """Refused, timed out, no route, other cluster, public, no dadamd: each in words, with what to do next."""
+    net.address("a", "br2", "10.71.2.3/24")
+    node(c, net, "x")
+    node(c, net, "b", extra="cluster: {name: other, open: on}\n")
+    seeds = ["10.71.1.1:1", "10.71.1.77:17326", "10.99.0.1:17326", f"10.71.2.2:{PORT}", f"203.0.113.1:{PORT}",
+             f"10.71.1.1:{PORT}"]
+    a = node(c, net, "a", seeds=seeds)
+    c.wait(10, lambda: a.alive() == 2, "a sees x")
+    rows = [("10.71.1.1:1", "refused", "nobody listens"), ("10.99.0.1:17326", "no route", "no route to"),
+            (f"10.71.2.2:{PORT}", "other cluster", 'cluster "other"'), (f"203.0.113.1:{PORT}", "public address", "private"),
+            ("10.71.1.77:17326", "timed out|no route", "does not answer|no route")]
+    for address, last, why in rows:
+        def told(address=address, last=last):
+            r = a.ctl("peers", address, "-o", "json", ok=False)
+            places = json.loads(r.stdout)["addresses"] if r.returncode == 0 else []
+            return any(p["address"] == address and re.fullmatch(last, p["last"] or "") for p in places)
+        c.wait(12, told, f"{address}: {last}")
+        r = a.json("peers", address)
+        check(re.search(why, r["why"] or "") and r["next"], f"{address}: {r}")
+        text = a.ctl("peers", address).stdout
+        check(re.search(rf"why +.*({why})", text) and re.search(r"next +\w", text), text)
+    r = a.json("peers", "x")
+    check(r["why"] is None and r["peer"]["local"].startswith("10.71.1.2:") and r["peer"]["protocol_max"] >= 1, str(r))
+    check(any(p["current"] and p["address"] == f"10.71.1.1:{PORT}" for p in r["addresses"]), str(r))
+    check(a.json("peers", r["peer"]["id"][:8])["peer"]["name"] == "x", "by the start of its id")
+    check(a.ctl("peers", "nobody", ok=False).returncode == 3, "an unknown node is exit 3")
+    r = a.ctl("peers", "10.71.1.", ok=False)
+    check(r.returncode == 3 and "can mean" in r.stderr, f"ambiguous: {r.returncode} {r.stderr}")
+
+
+@with_net
+def a_firewalled_node_is_said_to_time_out(c, net):
+    """Its dead link is down at the switch: packets get lost, nobody refuses."""
+    x = node(c, net, "x")
+    a = node(c, net, "a", seeds=[f"10.71.1.1:{PORT}"])
+    c.wait(10, lambda: a.alive() == 2, "a sees x")
+    net.ip("a", "neigh replace 10.71.1.1 lladdr 02:00:00:00:00:01 dev br1 nud permanent")
+    c.wait(20, lambda: any(p["last"] == "timed out" for p in a.json("peers", "x")["addresses"]), "timed out")
+    r = a.json("peers", "x")
+    check("firewall" in r["why"] and f"TCP port {PORT}" in r["next"], str(r))
+    check(x.running(), "x runs")
 
 
 @with_net

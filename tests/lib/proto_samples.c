@@ -176,6 +176,31 @@ static void fill_member(struct control_member *m)
 	m->seen_ms = u64();
 	TEXT(m->version);
 	TEXT(m->note);
+	TEXT(m->local);
+	m->state_ms = u64();
+	m->session_ms = u64();
+	m->protocol_min = u32();
+	m->protocol_max = u32();
+}
+
+static void fill_places(struct control_response *m)
+{
+	m->n_places = 3;
+	m->places = mem_alloc(m->n_places, sizeof *m->places);
+	for (size_t i = 0; i < m->n_places; i++) {
+		struct control_place *p = &m->places[i];
+
+		TEXT(p->address);
+		TEXT(p->flags);
+		p->current = 1;
+		p->trying = 1;
+		p->reach = within(CONTROL_REACH_REFUSED, CONTROL_REACH_OTHER);
+		p->tries = u32();
+		p->worked_ms = u64();
+		p->failed_ms = u64();
+		p->next_ms = u64();
+		TEXT(p->note);
+	}
 }
 
 static void fill_status(struct control_status *s)
@@ -214,6 +239,7 @@ void sample_request(struct control_request *m, enum control_request_type type, e
 	TEXT(m->source);
 	m->offset = u64();
 	m->take = CONTROL_TAKE_LOCAL;
+	TEXT(m->node);
 	if (type != CONTROL_SUBMIT)
 		return;
 	m->spec = string(JOB_MAX_SPEC);
@@ -243,6 +269,8 @@ void sample_response(struct control_response *m, enum control_request_type type,
 		m->members = mem_alloc(m->n_members, sizeof *m->members);
 		for (size_t i = 0; i < m->n_members; i++)
 			fill_member(&m->members[i]);
+		if (!greatest) /* one node's places never come with the whole list */
+			fill_places(m);
 	}
 	if (type == CONTROL_JOBS || type == CONTROL_JOB) {
 		m->n_jobs = type == CONTROL_JOB ? 1 : greatest ? CONTROL_MAX_JOBS : 3;

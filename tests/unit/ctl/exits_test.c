@@ -20,6 +20,8 @@ Test(exits, a_refusal_has_the_status_of_what_was_asked)
 {
 	cr_assert_eq(exit_of_refusal(CONTROL_JOB, ST_NOT_FOUND), 3);
 	cr_assert_eq(exit_of_refusal(CONTROL_JOB, ST_INVALID), 3, "an id that fits several");
+	cr_assert_eq(exit_of_refusal(CONTROL_PEERS, ST_NOT_FOUND), 3);
+	cr_assert_eq(exit_of_refusal(CONTROL_PEERS, ST_INVALID), 3, "a name that fits several");
 	cr_assert_eq(exit_of_refusal(CONTROL_STOP, ST_STATE), 1);
 	cr_assert_eq(exit_of_refusal(CONTROL_SUBMIT, ST_INVALID), 6);
 	cr_assert_eq(exit_of_refusal(CONTROL_SUBMIT, ST_DATA), 6);

@@ -37,6 +37,16 @@ static inline void fixture_members(struct control_member m[3])
 		.state = CONTROL_DEAD, .flags = "X", .seen_ms = 11520000, .note = "connection refused, 14 tries"};
 }
 
+/* node-3's addresses, for fixture_members' third. */
+static inline void fixture_places(struct control_place a[3])
+{
+	a[0] = (struct control_place){.address = "192.168.7.20:17326", .flags = "XO", .reach = CONTROL_REACH_REFUSED, .tries = 14,
+		.worked_ms = 11520000, .failed_ms = 2100, .next_ms = 7400, .note = "connection refused"};
+	a[1] = (struct control_place){.address = "10.0.4.13:17326", .flags = "S", .reach = CONTROL_REACH_TIMED_OUT, .tries = 3,
+		.failed_ms = 61000, .trying = 1, .note = "no connection in 5000 ms"};
+	a[2] = (struct control_place){.address = "10.0.9.13:17326", .flags = "V", .next_ms = 100};
+}
+
 static inline void fixture_rank(struct control_rank *r, uint32_t rank, const char *name)
 {
 	*r = (struct control_rank){.rank = rank, .node = fixture_id(rank + 1), .state = CONTROL_RANK_RUNNING, .step = 41216,

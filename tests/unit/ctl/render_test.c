@@ -1,5 +1,6 @@
 /* The views of dadamctl against golden texts, at 80 and 120 columns, and the promised JSON. */
 #include "ctl/render_json.h"
+#include "ctl/render_peer.h"
 #include "ctl/render_text.h"
 #include "ctl/render_topology.h"
 #include "ctl/watch.h"
@@ -35,6 +36,29 @@ static void draw_peers(struct page *p)
 
 	fixture_members(m);
 	render_peers(p, m, 3);
+}
+
+static void draw_peer(struct page *p)
+{
+	struct control_member m[3];
+	struct control_place a[3];
+
+	fixture_members(m);
+	fixture_places(a);
+	m[2].state_ms = 11520000;
+	render_peer(p, &m[2], a, 3);
+}
+
+static void draw_peer_alive(struct page *p)
+{
+	struct control_member m[3];
+	struct control_place a = {.address = "10.0.4.12:17326", .flags = "SI", .worked_ms = 60000};
+
+	fixture_members(m);
+	m[1].session_ms = 59000;
+	m[1].protocol_min = m[1].protocol_max = 1;
+	(void)snprintf(m[1].local, sizeof m[1].local, "10.0.4.11:17326");
+	render_peer(p, &m[1], &a, 1);
 }
 
 static void draw_ls(struct page *p)
@@ -111,6 +135,16 @@ static void draw_peers_json(struct page *p)
 	json_peers(p, m, 3);
 }
 
+static void draw_peer_json(struct page *p)
+{
+	struct control_member m[3];
+	struct control_place a[3];
+
+	fixture_members(m);
+	fixture_places(a);
+	json_peer(p, &m[2], a, 3);
+}
+
 static void draw_jobs_json(struct page *p)
 {
 	json_jobs(p, jobs, 3, 1, NULL);
@@ -138,7 +172,8 @@ static const struct {
 	void (*draw)(struct page *p);
 } rows[] = {
 	{"status-80", 80, draw_status}, {"status-120", 120, draw_status}, {"peers-80", 80, draw_peers},
-	{"peers-120", 120, draw_peers}, {"ls-80", 80, draw_ls}, {"ls-120", 120, draw_ls}, {"show-80", 80, draw_show},
+	{"peers-120", 120, draw_peers}, {"peer-80", 80, draw_peer}, {"peer-120", 120, draw_peer},
+	{"peer-alive", 80, draw_peer_alive}, {"peer-json", 0, draw_peer_json}, {"ls-80", 80, draw_ls}, {"ls-120", 120, draw_ls}, {"show-80", 80, draw_show},
 	{"show-120", 120, draw_show}, {"watch-80", 80, draw_watch}, {"watch-120", 120, draw_watch},
 	{"submitted-80", 80, draw_submitted}, {"topology-80", 80, draw_topology_text}, {"topology-dot", 0, draw_dot},
 	{"status-json", 0, draw_status_json}, {"peers-json", 0, draw_peers_json}, {"jobs-json", 0, draw_jobs_json},
@@ -206,6 +241,54 @@ Test(render, no_line_of_a_table_is_wider_than_the_terminal)
 			cr_expect_leq(strcspn(line, "\n"), 80, "%s: %.*s", rows[i].name, (int)strcspn(line, "\n"), line);
 		page_fini(&p);
 	}
+}
+
+Test(render, of_several_addresses_the_one_that_came_farthest_says_why)
+{
+	static const struct {
+		enum control_member_state state;
+		enum control_reach a, b;
+		const char *why, *next;
+	} cases[] = {
+		{CONTROL_DEAD, CONTROL_REACH_TIMED_OUT, CONTROL_REACH_REFUSED, "nobody listens at 10.0.0.2:7", "cluster.open: on"},
+		{CONTROL_DEAD, CONTROL_REACH_TIMED_OUT, CONTROL_REACH_NO_ROUTE, "10.0.0.1:7 does not answer", "ping 10.0.0.1; "},
+		{CONTROL_SUSPECT, CONTROL_REACH_NO_ROUTE, CONTROL_REACH_OTHER, "no route to 10.0.0.1:7", "ip route get 10.0.0.1"},
+		{CONTROL_DEAD, CONTROL_REACH_REFUSED, CONTROL_REACH_OTHER_CLUSTER, "another cluster: the note", "cluster.name"},
+		{CONTROL_DEAD, CONTROL_REACH_VERSION, CONTROL_REACH_OTHER_CLUSTER, "no protocol in common: the note", "dadamctl version"},
+		{CONTROL_DEAD, CONTROL_REACH_FULL, CONTROL_REACH_STRANGER, "table full: the note", "second cluster"},
+		{CONTROL_DEAD, CONTROL_REACH_PUBLIC, CONTROL_REACH_NO_ROUTE, "10.0.0.1:7 is a public address", "VPN"},
+		{CONTROL_DEAD, CONTROL_REACH_SILENT, CONTROL_REACH_REFUSED, "no hello comes", "sport = :7"},
+		{CONTROL_DEAD, CONTROL_REACH_SILENT, CONTROL_REACH_STRANGER, "10.0.0.2:7 hangs up", "log of dadamd there"},
+		{CONTROL_DEAD, CONTROL_REACH_OTHER, CONTROL_REACH_NONE, "10.0.0.1:7: the note", "log of dadamd here"},
+		{CONTROL_SUSPECT, CONTROL_REACH_NONE, CONTROL_REACH_NONE, "first time", "few seconds"},
+		{CONTROL_LEFT, CONTROL_REACH_REFUSED, CONTROL_REACH_NONE, "stopped in order", "start dadamd"},
+		{CONTROL_LEFT, CONTROL_REACH_TIMED_OUT, CONTROL_REACH_NONE, "does not answer", "ping"},
+		{CONTROL_ALIVE, CONTROL_REACH_REFUSED, CONTROL_REACH_NONE, "", ""},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct control_member m = {.state = cases[i].state};
+		struct control_place places[2] = {{.address = "10.0.0.1:7", .reach = cases[i].a, .note = "the note"},
+			{.address = "10.0.0.2:7", .reach = cases[i].b, .note = "the note"}};
+		struct peer_reason r;
+
+		peer_reason(&r, &m, places, 2);
+		cr_expect_not_null(strstr(r.why, cases[i].why), "row %zu: %s", i, r.why);
+		cr_expect_not_null(strstr(r.next, cases[i].next), "row %zu: %s", i, r.next);
+		cr_expect_eq(r.why[0] == '\0', cases[i].why[0] == '\0', "row %zu: %s", i, r.why);
+	}
+}
+
+Test(render, a_node_without_an_address_can_only_dial_and_a_v6_one_is_named_as_ping_takes_it)
+{
+	struct control_member m = {.state = CONTROL_SUSPECT};
+	struct control_place v6 = {.address = "[fd00::5]:17326", .reach = CONTROL_REACH_TIMED_OUT};
+	struct peer_reason r;
+
+	peer_reason(&r, &m, NULL, 0);
+	cr_assert_not_null(strstr(r.why, "it can dial this node, but not be dialled"), "%s", r.why);
+	peer_reason(&r, &m, &v6, 1);
+	cr_assert_not_null(strstr(r.next, "ping fd00::5; let the firewall there accept TCP port 17326"), "%s", r.next);
 }
 
 Test(render, without_memory_a_page_says_so_and_leaks_nothing)

@@ -97,7 +97,21 @@ static void answer(struct control_response *r, const struct control_request *q, 
 	}
 	if (q->type == CONTROL_STATUS || q->type == CONTROL_VERSION_INFO)
 		fixture_status(&r->info);
-	if (q->type == CONTROL_PEERS || s == OTHER) {
+	if (q->node[0] != '\0' && s == REFUSING) {
+		r->status = error_set(&r->error, ST_NOT_FOUND, "no node '%s'", q->node);
+		error_hint(&r->error, "see dadamctl peers");
+		return;
+	}
+	if (q->node[0] != '\0' && s == PLAIN) {
+		static struct control_place places[3];
+
+		fixture_members(members);
+		fixture_places(places);
+		r->members = &members[2];
+		r->n_members = 1;
+		r->places = places;
+		r->n_places = 3;
+	} else if (q->type == CONTROL_PEERS || s == OTHER) {
 		fixture_members(members);
 		r->members = members;
 		r->n_members = 3;
@@ -285,6 +299,9 @@ static const struct {
 } rows[] = {
 	{PLAIN, "status", 0, "next: dadamctl --socket ", ""},
 	{PLAIN, "peers", 0, "connection refused, 14 tries", ""},
+	{PLAIN, "peers node-3", 0, "nobody listens at 192.168.7.20:17326", ""},
+	{REFUSING, "peers zzz", 3, "", "no node 'zzz'\n  see dadamctl peers"},
+	{AMBIGUOUS, "peers node-3", 11, "", "older than this dadamctl"}, /* such a daemon answers with all */
 	{PLAIN, "ls", 0, "pprs-cifar", ""},
 	{PLAIN, "ls -a", 0, "deepfm-old", ""},
 	{PLAIN, "show 030e", 0, "parameters 5 033 164", ""},
@@ -373,6 +390,7 @@ static const struct {
 	int exit;
 } documents[] = {
 	{PLAIN, "-o json status", "dadam.status/1", 0}, {PLAIN, "-o json peers", "dadam.peers/1", 0},
+	{PLAIN, "-o json peers node-3", "dadam.peer/1", 0},
 	{PLAIN, "-o json ls", "dadam.jobs/1", 0}, {PLAIN, "-o json show x", "dadam.jobs/1", 0},
 	{PLAIN, "-o json logs x", "dadam.logs/1", 0}, {PLAIN, "-o json logs x -n 1", "dadam.logs/1", 0},
 	{PLAIN, "-o json version", "dadam.version/1", 0}, {PLAIN, "-o json topology x", "dadam.topology/1", 0},

@@ -77,6 +77,9 @@ Test(control, every_member_of_every_response_arrives)
 		cr_assert_eq(m.n_members, out.n_members);
 		if (m.n_members > 0)
 			cr_assert_eq(memcmp(m.members, out.members, m.n_members * sizeof *m.members), 0);
+		cr_assert_eq(m.n_places, out.n_places);
+		if (m.n_places > 0)
+			cr_assert_eq(memcmp(m.places, out.places, m.n_places * sizeof *m.places), 0);
 		cr_assert_eq(m.n_jobs, out.n_jobs);
 		for (size_t i = 0; i < m.n_jobs; i++)
 			assert_jobs_equal(&m.jobs[i], &out.jobs[i]);
@@ -86,6 +89,7 @@ Test(control, every_member_of_every_response_arrives)
 		x = m;
 		y = out;
 		x.members = y.members = NULL;
+		x.places = y.places = NULL;
 		x.jobs = y.jobs = NULL;
 		x.chunk = y.chunk = NULL;
 		cr_assert_eq(memcmp(&x, &y, sizeof x), 0, "response %d", t);

@@ -48,6 +48,18 @@ static enum status fake_members(void *data, struct control_member **out, size_t 
 	return ST_OK;
 }
 
+static enum status fake_peer(void *data, const char *node, struct control_member *out, struct control_place *places, size_t *n,
+		struct error *err)
+{
+	(void)data;
+	if (strcmp(node, "node-b") != 0)
+		return error_set(err, ST_NOT_FOUND, "no node \"%s\"", node);
+	strcpy(out->name, "node-b");
+	strcpy(places[CONTROL_MAX_PLACES - 1].address, "10.0.0.2:17326");
+	*n = CONTROL_MAX_PLACES;
+	return ST_OK;
+}
+
 static enum status fake_jobs(void *data, struct control_job **out, size_t *n, struct error *err)
 {
 	(void)data;
@@ -106,7 +118,7 @@ static enum status fake_read(void *data, const struct id *job, enum control_file
 	return ST_OK;
 }
 
-static const struct control_host host = {NULL, fake_status, fake_members, fake_jobs, fake_job, fake_submit, fake_stop, fake_read};
+static const struct control_host host = {NULL, fake_status, fake_members, fake_peer, fake_jobs, fake_job, fake_submit, fake_stop, fake_read};
 static const struct control_caller root = {0, 500}, owner = {500, 500}, stranger = {501, 500};
 
 static void ask(const struct control_caller *who, enum control_request_type type, const char *job)
@@ -128,6 +140,18 @@ static void disk_says(enum status st, const char *text)
 	if (st != ST_OK)
 		(void)error_set(&c.error, st, "not there");
 	fake.done(fake.done_data, &c);
+}
+
+Test(control, peers_of_a_name_is_one_member_with_its_places)
+{
+	struct control_request req = {.type = CONTROL_PEERS, .node = "node-b"};
+
+	control_handle(&host, &stranger, &req, on_answer, &answers);
+	cr_assert(got.status == ST_OK && got.n_members == 1 && got.n_places == CONTROL_MAX_PLACES);
+	(void)snprintf(req.node, sizeof req.node, "node-c");
+	control_handle(&host, &stranger, &req, on_answer, &answers);
+	cr_assert(got.status == ST_NOT_FOUND && got.n_members == 0 && got.n_places == 0);
+	cr_assert_null(got.places);
 }
 
 Test(control, every_reading_command_answers_a_stranger)

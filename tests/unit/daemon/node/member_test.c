@@ -403,3 +403,143 @@ Test(member, two_behind_one_translator_keep_what_they_say_themselves)
 	cr_assert_not_null(strstr(text, "10.9.0.3:17326 "), "%s", text);
 	cr_assert_null(strstr(text, "10.0.0.1:17326 "), "that one was 0x90's first: %s", text);
 }
+
+/* ---- one node, as dadamctl peers NODE has it ---- */
+
+static struct control_place places[CONTROL_MAX_PLACES];
+static size_t n_places;
+
+static enum status peer_view(const char *text, struct control_member *m, struct error *err)
+{
+	memset(places, 0, sizeof places);
+	memset(err, 0, sizeof *err);
+	return node_view_peer(o.node, text, o.now, m, places, &n_places, err);
+}
+
+Test(member, a_node_is_found_by_name_id_address_and_the_start_of_each)
+{
+	static const struct {
+		const char *text, *name;
+		enum status st;
+	} rows[] = {
+		{"me", "me", ST_OK}, {"peer-9", "peer-90", ST_OK}, {"peer-90", "peer-90", ST_OK}, {"peer-1", "peer-10", ST_OK},
+		{"9", "peer-90", ST_OK}, {"10.0.0.144:17326", "peer-90", ST_OK}, {"10.0.0.14", "peer-90", ST_OK},
+		{"peer", "", ST_INVALID}, {"10.0.0.", "", ST_INVALID}, {"nobody", "", ST_NOT_FOUND}, {"PEER-90", "", ST_NOT_FOUND},
+	};
+
+	one_peer(&o, 1, 0x90);
+	one_peer(&o, 2, 0x10);
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct control_member m = {0};
+		struct error err;
+
+		cr_assert_eq(peer_view(rows[i].text, &m, &err), rows[i].st, "%s: %s", rows[i].text, err.msg);
+		cr_assert_str_eq(m.name, rows[i].name, "%s", rows[i].text);
+		cr_assert(rows[i].st == ST_OK || err.hint[0] != '\0');
+	}
+}
+
+Test(member, how_a_dial_ended_is_told_apart)
+{
+	static const struct {
+		enum status st;
+		enum control_reach reach;
+	} lost[] = {
+		{ST_NOT_FOUND, CONTROL_REACH_REFUSED}, {ST_UNAVAILABLE, CONTROL_REACH_NO_ROUTE}, {ST_TIMEOUT, CONTROL_REACH_TIMED_OUT},
+		{ST_DENIED, CONTROL_REACH_PUBLIC}, {ST_IO, CONTROL_REACH_OTHER},
+	};
+
+	for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++) {
+		struct node_event ev = {.type = NODE_EV_CONN_LOST};
+		struct control_member m;
+		char address[64];
+		struct error err;
+
+		(void)snprintf(address, sizeof address, "10.0.1.%zu:17326", i);
+		one_seed(&o, address);
+		while (one_action(&o, NODE_DO_DIAL, 0) == NULL)
+			one_tick(&o, node_wake_ms(o.node));
+		ev.conn = one_action(&o, NODE_DO_DIAL, 0)->conn;
+		(void)error_set(&ev.why, lost[i].st, "so it ended");
+		one_step(&o, &ev);
+		o.now += 10;
+		cr_assert_eq(peer_view(address, &m, &err), ST_OK, "%s", err.msg);
+		cr_assert_eq(n_places, 1);
+		cr_assert_eq(places[0].reach, lost[i].reach, "%s", control_reach_text(places[0].reach));
+		cr_assert_eq(places[0].tries, 1);
+		cr_assert_eq(places[0].failed_ms, 11);
+		cr_assert_eq(places[0].worked_ms, 0);
+		cr_assert_neq(places[0].next_ms, 0);
+		cr_assert_str_eq(places[0].flags, "S");
+		cr_assert_str_eq(places[0].note, "so it ended");
+	}
+}
+
+static enum control_reach answer_to_dial(struct peer_msg *first, struct peer_msg *second)
+{
+	struct control_member m;
+	struct error err;
+	uint64_t conn;
+
+	one_seed(&o, "10.0.0.144:17326");
+	conn = one_action(&o, NODE_DO_DIAL, 0)->conn;
+	one_opened(&o, conn, 0, "10.0.0.144:17326");
+	if (first != NULL)
+		one_msg(&o, conn, first);
+	if (second != NULL)
+		one_msg(&o, conn, second);
+	if (first == NULL)
+		one_lost(&o, conn, "closed by the other side");
+	cr_assert_eq(peer_view("10.0.0.144:", &m, &err), ST_OK, "%s", err.msg);
+	return places[0].reach;
+}
+
+Test(member, a_node_of_another_cluster_is_said_to_be_one_and_is_listed)
+{
+	struct peer_msg hello = one_hello(0x90, 1);
+
+	(void)snprintf(hello.u.hello.cluster, sizeof hello.u.hello.cluster, "other");
+	cr_assert_eq(answer_to_dial(&hello, NULL), CONTROL_REACH_OTHER_CLUSTER);
+	cr_assert_str_eq(view(0x90).address, "10.0.0.144:17326", "in the list, though no member");
+}
+
+Test(member, a_protocol_mismatch_is_said_to_be_one)
+{
+	struct peer_msg hello = one_hello(0x90, 1);
+
+	hello.u.hello.protocol_min = hello.u.hello.protocol_max = PEER_PROTOCOL_MAX + 1;
+	cr_assert_eq(answer_to_dial(&hello, NULL), CONTROL_REACH_VERSION);
+}
+
+Test(member, a_full_table_is_said_to_be_one)
+{
+	struct peer_msg bye = {.type = PEER_BYE, .u.bye = {ST_UNAVAILABLE, "cluster is full"}};
+
+	cr_assert_eq(answer_to_dial(&bye, NULL), CONTROL_REACH_FULL);
+}
+
+Test(member, whoever_hangs_up_before_a_hello_is_a_stranger)
+{
+	cr_assert_eq(answer_to_dial(NULL, NULL), CONTROL_REACH_STRANGER);
+}
+
+Test(member, a_session_names_its_place_its_end_and_its_age)
+{
+	struct node_event ev = {.type = NODE_EV_CONN_OPENED, .address = "10.0.0.144:17326", .local = "10.0.0.5:40000"};
+	struct peer_msg hello = one_hello(0x90, 1);
+	struct control_member m;
+	struct error err;
+
+	one_seed(&o, "10.0.0.144:17326");
+	ev.conn = one_action(&o, NODE_DO_DIAL, 0)->conn;
+	one_step(&o, &ev);
+	one_msg(&o, ev.conn, &hello);
+	o.now += 500;
+	cr_assert_eq(peer_view("peer-90", &m, &err), ST_OK);
+	cr_assert_str_eq(m.local, "10.0.0.5:40000");
+	cr_assert_eq(m.session_ms, 501);
+	cr_assert_eq(m.protocol_max, PEER_PROTOCOL_MAX);
+	cr_assert(n_places == 1 && places[0].current && places[0].reach == CONTROL_REACH_NONE);
+	cr_assert_eq(places[0].worked_ms, 501);
+	cr_assert_eq(places[0].next_ms, 0, "it need not be dialled");
+}
