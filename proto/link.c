@@ -36,7 +36,7 @@ static const struct map_field delta[] = {
 		MAP_ANY_(2, T, segment),
 		MAP_UINT_(3, T, n, 1, LINK_MAX_SEGMENT),
 		MAP_UINT_(4, T, compressor, 0, 255),
-		MAP_UINT_(5, T, lossless, LINK_RAW, LINK_PLANES_ZSTD),
+		MAP_UINT_(5, T, lossless, LINK_RAW, LINK_DELTA_ZSTD),
 		MAP_UINT_(6, T, encoded_len, 1, FRAME_MAX_PAYLOAD_LINK),
 		MAP_UINT_(7, T, ranks, 0, JOB_MAX_RANKS),
 		MAP_ANY_(8, T, seq),

@@ -18,7 +18,7 @@ enum link_type {
 };
 
 /* How a payload was made after the compressor. */
-enum link_lossless { LINK_RAW = 0, LINK_PLANES_ZSTD = 1 };
+enum link_lossless { LINK_RAW = 0, LINK_PLANES_ZSTD = 1, LINK_DELTA_ZSTD = 2 };
 
 struct link_up {
 	uint32_t rank;       /* of the sender */

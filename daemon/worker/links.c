@@ -3,9 +3,9 @@
  * The life of a link, in the order of this file:
  *
  *   links_take ─► on_open ─► payload_at, on_frame ─► events
- *   links_send, links_send_model ─► on_sent
+ *   (sending: links_send.c)
  *   links_tick (silence), links_close, links_finish ─► on_close ─► CLOSED, free */
-#include "daemon/worker/links.h"
+#include "daemon/worker/links_private.h"
 
 #include "libcore/base/mem.h"
 
@@ -15,37 +15,9 @@
 #define FLOATS_PER_LINE 16U /* places begin at cache lines */
 #define TICK_LATE_MS 1500U  /* a tick this late says something of us, not of the peers */
 
-struct link {
-	struct links *all;
-	uint32_t slot, rank;
-	uint64_t link; /* the daemons' number */
-	struct conn *conn;
-	int closing, up_sent, up_heard;
-	int reading;
-	uint64_t read_on_ms; /* when reading was last turned on */
-	uint32_t occupied;   /* bit set of places */
-	uint8_t *packed;     /* a payload that is not plain, wire_bound bytes */
-	uint64_t counted;    /* conn's bytes that are in the totals already */
-	uint64_t timed;      /* conn's bytes whose time is in busy_s, or before it */
-	double busy_s, busy_bytes; /* this round: what the network took for what was sent */
-	char why[160];
-};
-
-struct links {
-	uv_loop_t *loop;
-	struct links_config cfg;
-	uint32_t n_segments, stride; /* parameters from place to place */
-	struct wire *wire;
-	struct link *slots[LINKS_MAX];
-	real *places[LINKS_MAX]; /* window * stride, kept from link to link */
-	struct links_bytes bytes; /* of links that are gone, and payload */
-	uint64_t last_tick_ms;
-};
-
 static void on_open(void *data, struct conn *c);
 static enum status payload_at(void *data, const struct frame *f, uint8_t **dst, struct error *err);
 static void on_frame(void *data, struct conn *c, const struct frame *f);
-static void on_sent(void *data, struct conn *c, uint64_t tag, int status);
 static void on_close(void *data, struct conn *c, const struct error *why);
 
 enum status links_create(struct links **out, uv_loop_t *loop, const struct links_config *cfg, struct error *err)
@@ -61,8 +33,12 @@ enum status links_create(struct links **out, uv_loop_t *loop, const struct links
 	l->stride = cfg->n_params < cfg->segment ? (uint32_t)cfg->n_params : cfg->segment;
 	l->stride = (l->stride + FLOATS_PER_LINE - 1) / FLOATS_PER_LINE * FLOATS_PER_LINE;
 	st = wire_create(&l->wire, cfg->zstd, cfg->compress, cfg->segment, err);
+	if (st == ST_OK && cfg->compress == NULL && cfg->delta != WIRE_OFF) {
+		wire_set_delta(l->wire, cfg->delta);
+		st = bases_create(&l->bases, cfg->n_params, cfg->segment, err);
+	}
 	if (st != ST_OK) {
-		mem_free(l);
+		links_destroy(l);
 		return st;
 	}
 	*out = l;
@@ -76,12 +52,20 @@ void links_destroy(struct links *l)
 	for (uint32_t s = 0; s < LINKS_MAX; s++)
 		mem_free_big(l->places[s], (size_t)l->cfg.window * l->stride, sizeof(real));
 	wire_destroy(l->wire);
+	bases_destroy(l->bases);
 	mem_free(l);
 }
 
-static void tell(struct links *l, struct links_event ev)
+void links_tell(struct links *l, struct links_event ev)
 {
 	l->cfg.on_event(l->cfg.data, &ev);
+}
+
+struct link *links_alive(const struct links *l, uint32_t slot)
+{
+	struct link *k = slot < LINKS_MAX ? l->slots[slot] : NULL;
+
+	return k != NULL && !k->closing ? k : NULL;
 }
 
 /* ---- birth ---- */
@@ -145,7 +129,7 @@ enum status links_take(struct links *l, struct conn *from, uint64_t link, uint32
 	}
 	conn_set_sink(k->conn, (struct frame_sink){.data = k, .payload_at = payload_at});
 	l->slots[slot] = k;
-	tell(l, (struct links_event){.type = LINKS_OPEN, .slot = k->slot, .rank = rank, .link = link, .accepted = accepted != 0});
+	links_tell(l, (struct links_event){.type = LINKS_OPEN, .slot = k->slot, .rank = rank, .link = link, .accepted = accepted != 0});
 	return ST_OK;
 }
 
@@ -225,16 +209,21 @@ static enum status take_model(struct link *k, const struct frame *f, const struc
 {
 	const struct link_model_delta *d = &m->u.delta;
 	struct links_event ev = {.type = LINKS_MODEL, .slot = k->slot, .rank = k->rank, .msg = m};
+	real *x = place(k->all, k->slot, d->segment);
 	enum status st = ST_OK;
 
 	if (is_for_replica(k->all, m))
 		st = wire_unpack(k->all->wire, &ev.bytes, d, f->payload, f->payload_len, err);
+	else if (d->lossless == LINK_DELTA_ZSTD)
+		st = bases_take(k->all->bases, &k->base, x, d, f->payload, f->payload_len, err);
 	else if (!wire_is_plain(d))
-		st = wire_decode(k->all->wire, place(k->all, k->slot, d->segment), d, f->payload, f->payload_len, err);
+		st = wire_decode(k->all->wire, x, d, f->payload, f->payload_len, err);
+	if (st == ST_OK && d->seq != 0 && d->lossless != LINK_DELTA_ZSTD && !is_for_replica(k->all, m))
+		st = bases_keep(k->all->bases, &k->base, d, x, err);
 	if (st != ST_OK)
 		return st;
 	k->occupied |= 1U << d->segment % k->all->cfg.window;
-	tell(k->all, ev);
+	links_tell(k->all, ev);
 	return ST_OK;
 }
 
@@ -267,7 +256,7 @@ static enum status dispatch(struct link *k, const struct frame *f, const struct 
 		ev.type = LINKS_BYE;
 		break;
 	}
-	tell(k->all, ev);
+	links_tell(k->all, ev);
 	return ST_OK;
 }
 
@@ -288,119 +277,11 @@ static void on_frame(void *data, struct conn *c, const struct frame *f)
 		links_close(k->all, k->slot, err.msg);
 }
 
-/* ---- what goes out ---- */
-
-static struct link *alive(const struct links *l, uint32_t slot)
-{
-	struct link *k = slot < LINKS_MAX ? l->slots[slot] : NULL;
-
-	return k != NULL && !k->closing ? k : NULL;
-}
-
-void links_send(struct links *l, uint32_t slot, const struct link_msg *m)
-{
-	struct link *k = alive(l, slot);
-	struct buf bytes = {0};
-	struct error err = {0};
-
-	if (k == NULL)
-		return;
-	if (m->type == LINK_UP)
-		k->up_sent = 1;
-	if (link_encode(&bytes, m, &err) == ST_OK && conn_send(k->conn, &bytes, &err) == ST_OK)
-		return;
-	buf_fini(&bytes);
-	links_close(l, slot, err.msg);
-}
-
-
-/* Which frame it was, for SENT: type, low bits of the round, segment. */
-static uint64_t tag_of(const struct link_msg *m)
-{
-	return (uint64_t)m->type << 56 | (m->u.delta.round & LINKS_ROUND_BITS) << 32 | m->u.delta.segment;
-}
-
-static void count_model(struct links *l, const struct link_msg *m, const struct blob *b)
-{
-	if (m->type == LINK_MODEL_DELTA)
-		l->bytes.payload += m->u.delta.encoded_len;
-	else
-		l->bytes.mean_wire += b->head_len + b->payload_len;
-}
-
-/* Takes the reference. */
-static void send_blob(struct links *l, uint64_t slots, const struct link_msg *m, struct blob *b)
-{
-	for (uint32_t s = 0; s < LINKS_MAX; s++) {
-		struct link *k = (slots >> s & 1) != 0 ? alive(l, s) : NULL;
-		struct error why = {0};
-
-		if (k == NULL)
-			continue;
-		if (conn_send_blob(k->conn, b, on_sent, k, tag_of(m), &why) != ST_OK) {
-			links_close(l, s, why.msg);
-			continue;
-		}
-		count_model(l, m, b);
-	}
-	blob_unref(b);
-}
-
-enum status links_send_model(struct links *l, uint64_t slots, struct link_msg *m, const real *x, struct error *err)
-{
-	struct blob *b;
-	enum status st;
-
-	m->u.delta.n = links_n_params(l, m->u.delta.segment);
-	st = wire_encode(l->wire, &b, m, x, err);
-	if (st == ST_OK)
-		send_blob(l, slots, m, b);
-	return st;
-}
-
-enum status links_send_bytes(struct links *l, uint64_t slots, struct link_msg *m, const uint8_t *bytes, size_t len,
-		struct error *err)
-{
-	struct blob *b;
-	enum status st;
-
-	m->u.delta.n = links_n_params(l, m->u.delta.segment);
-	st = wire_encode_bytes(l->wire, &b, m, bytes, len, err);
-	if (st == ST_OK)
-		send_blob(l, slots, m, b);
-	return st;
-}
-
-/* Bytes that have left since the last time, at the speed of now. */
-static void take_time(struct link *k)
-{
-	double speed = conn_speed(k->conn);
-	uint64_t sent = conn_bytes_sent(k->conn);
-
-	if (speed > 0) {
-		k->busy_bytes += (double)(sent - k->timed);
-		k->busy_s += (double)(sent - k->timed) / speed;
-	}
-	k->timed = sent;
-}
-
-static void on_sent(void *data, struct conn *c, uint64_t tag, int status)
-{
-	struct link *k = data;
-
-	(void)c;
-	if (status != 0 || k->closing)
-		return;
-	take_time(k);
-	tell(k->all, (struct links_event){.type = LINKS_SENT, .slot = k->slot, .rank = k->rank,
-			.model = (enum link_type)(tag >> 56), .round = tag >> 32 & LINKS_ROUND_BITS, .segment = (uint32_t)tag});
-}
-
 /* ---- time and the end ---- */
 
 void links_read(struct links *l, uint32_t slot, int on)
 {
-	struct link *k = alive(l, slot);
+	struct link *k = links_alive(l, slot);
 
 	if (k == NULL || k->reading == on)
 		return;
@@ -434,13 +315,13 @@ void links_tick(struct links *l, uint64_t round, int32_t waiting_for)
 
 	l->last_tick_ms = now;
 	for (uint32_t s = 0; s < LINKS_MAX; s++)
-		if (alive(l, s) != NULL)
+		if (links_alive(l, s) != NULL)
 			tick_one(l->slots[s], &m, now, late);
 }
 
 void links_close(struct links *l, uint32_t slot, const char *why)
 {
-	struct link *k = alive(l, slot);
+	struct link *k = links_alive(l, slot);
 	struct error err;
 
 	if (k == NULL)
@@ -453,7 +334,7 @@ void links_close(struct links *l, uint32_t slot, const char *why)
 void links_finish(struct links *l, unsigned limit_ms)
 {
 	for (uint32_t s = 0; s < LINKS_MAX; s++) {
-		struct link *k = alive(l, s);
+		struct link *k = links_alive(l, s);
 
 		if (k == NULL)
 			continue;
@@ -481,8 +362,9 @@ static void on_close(void *data, struct conn *c, const struct error *why)
 	snprintf(k->why, sizeof k->why, "%.150s", why != NULL && why->msg[0] != 0 ? why->msg : "closed in order");
 	ev.why = k->why;
 	l->slots[k->slot] = NULL;
-	tell(l, ev);
+	links_tell(l, ev);
 	mem_free(k->packed);
+	bases_link_fini(&k->base);
 	mem_free(k);
 }
 
@@ -503,22 +385,6 @@ void links_release_all(struct links *l, uint32_t segment)
 {
 	for (uint32_t s = 0; s < LINKS_MAX; s++)
 		links_release(l, s, segment);
-}
-
-const char *links_round_over(struct links *l)
-{
-	double slowest = 0;
-
-	for (uint32_t s = 0; s < LINKS_MAX; s++) {
-		struct link *k = l->slots[s];
-
-		if (k == NULL || k->busy_s <= 0)
-			continue;
-		if (slowest <= 0 || k->busy_bytes / k->busy_s < slowest)
-			slowest = k->busy_bytes / k->busy_s;
-		k->busy_s = k->busy_bytes = 0;
-	}
-	return wire_round_over(l->wire, slowest);
 }
 
 uint32_t links_n_params(const struct links *l, uint32_t segment)
@@ -543,7 +409,7 @@ uint64_t links_open(const struct links *l)
 	uint64_t set = 0;
 
 	for (uint32_t s = 0; s < LINKS_MAX; s++)
-		if (alive(l, s) != NULL)
+		if (links_alive(l, s) != NULL)
 			set |= (uint64_t)1 << s;
 	return set;
 }
@@ -566,7 +432,7 @@ uint32_t links_rank(const struct links *l, uint32_t slot)
 int links_slot_of(const struct links *l, uint32_t rank)
 {
 	for (uint32_t s = 0; s < LINKS_MAX; s++)
-		if (alive(l, s) != NULL && l->slots[s]->rank == rank)
+		if (links_alive(l, s) != NULL && l->slots[s]->rank == rank)
 			return (int)s;
 	return -1;
 }

@@ -55,7 +55,7 @@ struct links_config {
 	uint32_t window;
 	uint64_t timeout_ms;    /* without a byte while reading is on */
 	char congestion[16];
-	enum wire_mode zstd;
+	enum wire_mode zstd, delta;
 	const struct compress_config *compress; /* jobs with replicas: copied; NULL: parameters travel */
 	void *data;
 	void (*on_event)(void *data, const struct links_event *ev);

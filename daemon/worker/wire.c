@@ -12,7 +12,7 @@
 #define POOL 32U
 
 struct wire {
-	enum wire_mode mode;
+	enum wire_mode mode, delta;
 	struct stage stage; /* auto */
 	char why[160];
 	uint32_t segment;
@@ -60,6 +60,7 @@ enum status wire_create(struct wire **out, enum wire_mode mode, const struct com
 	if (w == NULL)
 		return error_set(err, ST_NOMEM, "links: out of memory");
 	w->mode = mode;
+	w->delta = WIRE_OFF;
 	w->segment = segment;
 	st = take_compressor(w, compress, err);
 	if (st != ST_OK) {
@@ -188,6 +189,43 @@ enum status wire_encode_bytes(struct wire *w, struct blob **out, struct link_msg
 	return seal(b, out, m, err);
 }
 
+void wire_set_delta(struct wire *w, enum wire_mode mode)
+{
+	w->delta = mode;
+}
+
+int wire_uses_delta(const struct wire *w)
+{
+	switch (w->delta) {
+	case WIRE_AUTO:
+		return w->mode == WIRE_AUTO ? w->stage.is_on : w->mode == WIRE_ON;
+	case WIRE_ON:
+		return 1;
+	case WIRE_OFF:
+		return 0;
+	}
+	return 0;
+}
+
+enum status wire_encode_delta(struct wire *w, struct blob **out, struct link_msg *m, struct bases *bases, const real *x,
+		struct error *err)
+{
+	struct link_model_delta *d = &m->u.delta;
+	uint64_t begin = uv_hrtime();
+	struct blob *b = take_blob(w);
+	size_t len;
+
+	if (b == NULL)
+		return error_set(err, ST_NOMEM, "a segment to send: out of memory");
+	d->compressor = COMPRESS_IDENTITY;
+	d->encoded_len = (uint32_t)dense_bytes(d->n);
+	len = bases_difference(bases, b->payload, b->payload_cap, d, x);
+	d->lossless = len > 0 ? LINK_DELTA_ZSTD : LINK_RAW;
+	b->payload_len = len > 0 ? (uint32_t)len : (uint32_t)compress_encode(w->identity, b->payload, x, d->n, NULL);
+	stage_saw(&w->stage, (double)(uv_hrtime() - begin) * 1e-9, d->encoded_len, b->payload_len);
+	return seal(b, out, m, err);
+}
+
 /* A difference: any length up to the compressor's bound; its decoder looks at the rest. */
 static enum status check_difference(const struct wire *w, const struct link_model_delta *d, size_t payload_len,
 		struct error *err)
@@ -197,6 +235,8 @@ static enum status check_difference(const struct wire *w, const struct link_mode
 	if (d->compressor != (uint32_t)w->compress.kind)
 		return error_set(err, ST_PROTO, "segment %u with compressor %u, this job uses %d", d->segment, d->compressor,
 				(int)w->compress.kind);
+	if (d->lossless == LINK_DELTA_ZSTD)
+		return error_set(err, ST_PROTO, "segment %u is an exact difference, this job compresses", d->segment);
 	if (d->encoded_len > most || payload_len > d->encoded_len)
 		return error_set(err, ST_PROTO, "segment %u of %u bytes, allowed for %u parameters: at most %zu", d->segment,
 				d->encoded_len, d->n, most);
@@ -213,6 +253,10 @@ enum status wire_check(const struct wire *w, const struct link_msg *m, size_t pa
 	if (d->compressor != COMPRESS_IDENTITY)
 		return error_set(err, ST_PROTO, "segment %u with compressor %u, this job uses %d", d->segment, d->compressor,
 				COMPRESS_IDENTITY);
+	if ((d->lossless == LINK_DELTA_ZSTD || (d->seq != 0 && !w->differences)) &&
+			(w->delta == WIRE_OFF || m->type != LINK_MODEL_DELTA || d->seq == 0))
+		return error_set(err, ST_PROTO, "segment %u with number %llu, lossless %d: this job sends no exact differences here",
+				d->segment, (unsigned long long)d->seq, (int)d->lossless);
 	if (d->encoded_len != expected)
 		return error_set(err, ST_PROTO, "segment %u of %u bytes, %zu are right for %u parameters", d->segment,
 				d->encoded_len, expected, d->n);

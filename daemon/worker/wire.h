@@ -7,6 +7,7 @@
 #ifndef DAEMON_WORKER_WIRE_H
 #define DAEMON_WORKER_WIRE_H
 
+#include "daemon/worker/bases.h"
 #include "libcore/base/err.h"
 #include "libcore/base/real.h"
 #include "libcore/compress/compress.h"
@@ -33,6 +34,17 @@ MUST_CHECK enum status wire_encode(struct wire *w, struct blob **out, struct lin
 /* The same for len bytes that a compressor made already. */
 MUST_CHECK enum status wire_encode_bytes(struct wire *w, struct blob **out, struct link_msg *m, const uint8_t *bytes,
 		size_t len, struct error *err);
+
+/* wire.delta, of jobs whose MODEL_DELTA frames carry parameters (WIRE_OFF before this is called). AUTO:
+ * differences travel while the lossless stage is on. It pays wherever the stage pays (tests/bench/delta.c):
+ * fewer bytes in about the same time. */
+void wire_set_delta(struct wire *w, enum wire_mode mode);
+int wire_uses_delta(const struct wire *w);
+
+/* A sealed frame of m that carries the difference from the base to x, which becomes the base; begun by
+ * bases_begin(). A difference that is not shorter than x goes as x. ST_NOMEM, ST_BUG. */
+MUST_CHECK enum status wire_encode_delta(struct wire *w, struct blob **out, struct link_msg *m, struct bases *b,
+		const real *x, struct error *err);
 
 /* Do the announced sizes fit n parameters of segment? Before a byte of the payload is read. ST_PROTO. */
 MUST_CHECK enum status wire_check(const struct wire *w, const struct link_msg *m, size_t payload_len, struct error *err);

@@ -208,6 +208,7 @@ static enum status make_links(struct worker *w, struct error *err)
 			.zstd = wire_mode_of(w->spec.zstd), .compress = algo_has_replicas(&w->algo) ? &w->compress : NULL,
 			.data = w, .on_event = on_links};
 
+	cfg.delta = w->algo.exchange == ALGO_PARAMETERS ? wire_mode_of(w->spec.delta) : WIRE_OFF;
 	memcpy(cfg.congestion, w->spec.congestion, sizeof cfg.congestion);
 	return links_create(&w->links, w->loop, &cfg, err);
 }

@@ -87,6 +87,8 @@ static const struct setting rows[] = {
 		.preset = "60s", .help = "a step that takes longer fails the job; loading model and data gets ten times this"},
 	{"wire.zstd", SETTING_ENUM, 0, FIELD(zstd), .words = zstds, .preset = "auto",
 		.help = "compression of what travels, without loss"},
+	{"wire.delta", SETTING_ENUM, 0, FIELD(delta), .words = zstds, .preset = "auto",
+		.help = "parameters travel as exact differences to what was sent last; auto: while zstd is on"},
 	{"wire.segment", SETTING_INTEGER, 0, FIELD(segment), .least = 1024, .greatest = 65536, .preset = "65536",
 		.help = "parameters in a piece of the stream"},
 	{"wire.congestion", SETTING_NAME, 0, FIELD(congestion), .preset = "",

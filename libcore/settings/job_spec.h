@@ -65,6 +65,7 @@ struct job_spec {
 	uint64_t link_timeout_ms;     /* timeouts.link: default 3s */
 	uint64_t step_timeout_ms;     /* timeouts.step: default 60s; also create+load get 10x this */
 	enum job_wire_zstd zstd;      /* wire.zstd, default auto */
+	enum job_wire_zstd delta;     /* exact differences to what was sent last, default auto */
 	uint32_t segment;             /* wire.segment: parameters, 1024 .. 65536, default 65536 */
 	char congestion[16];          /* wire.congestion: "" = the kernel's choice */
 };

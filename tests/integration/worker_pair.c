@@ -1,7 +1,8 @@
 /* Real workers, no daemon: rounds over real sockets give the bits of a computation in one process, and
  * whoever is killed, at whatever frame, the others go on with rows that sum to 1, and end.
  *
- *   worker_pair bits | kills N [ALGORITHM] | cuts N [ALGORITHM] | faults | stop | silent | orphans | ctr | keep DIR      (one meson test each) */
+ *   worker_pair bits | kills N [ALGORITHM [WIRE]] | cuts N [ALGORITHM [WIRE]] | faults | stop | silent | orphans | ctr |
+ *   keep DIR      (one meson test each) */
 #include "tests/integration/worker_driver.h"
 
 #include "libcore/base/rng.h"
@@ -28,17 +29,20 @@
 #define DEADLINE_MS 40000
 
 static const char *algorithm = "d-adam";
+static const char *wire_options = ""; /* ", KEY: VALUE" */
 
 static const char *spec_of(const char *plugin, const char *options, const char *more)
 {
 	static char text[1024];
+	char wire[100];
 
+	snprintf(wire, sizeof wire, "wire: {segment: 1024%s}\n", wire_options);
 	snprintf(text, sizeof text,
 			"name: t\nseed: 5\nmodel: {plugin: %s, options: {params: %u, rows: %u%s}}\n"
 			"data: {format: none}\nalgorithm: {name: %s, period: %u, learning_rate: 0.05}\n"
 			"topology: ring\nbatch: %u\nsteps: %u\n%s%s",
 			plugin, PARAMS, ROWS, options, algorithm, PERIOD, BATCH, STEPS,
-			strncmp(more, "wire", 4) == 0 ? "" : "wire: {segment: 1024}\n", more);
+			strncmp(more, "wire", 4) == 0 ? "" : wire, more);
 	return text;
 }
 
@@ -227,6 +231,9 @@ static void bits(uint32_t n, const char *more)
 		check_done(&d, r);
 		compare(x, len, f.x[r], "local model", n, r);
 		free(x);
+		if (strstr(more, ": on") != NULL && d.ranks[r].last.view.wire_bytes >= d.ranks[r].last.view.payload_bytes)
+			driver_die("rank %u/%u: %llu bytes sent of %llu", r, n, (unsigned long long)d.ranks[r].last.view.wire_bytes,
+					(unsigned long long)d.ranks[r].last.view.payload_bytes);
 	}
 	check_mean(&d, &f);
 	free_reference(&f);
@@ -256,7 +263,8 @@ static void keep(const char *dir)
 /* No link ended because what came over it broke a rule. */
 static void check_honest(const struct driver *d)
 {
-	static const char *const faults[] = {"is next", "differs after", "sent segment", "began round", "said Bye"};
+	static const char *const faults[] = {"is next", "differs after", "sent segment", "began round", "said Bye", "difference",
+			"another hash"};
 
 	for (uint32_t r = 0; r < d->n; r++)
 		for (uint32_t j = 0; j < d->n; j++)
@@ -542,11 +550,15 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	algorithm = argc > 3 ? argv[3] : algorithm;
+	wire_options = argc > 4 ? argv[4] : wire_options;
 	signal(SIGPIPE, SIG_IGN);
 	if (strcmp(what, "bits") == 0) {
 		for (uint32_t k = 1; k <= 5; k++)
 			bits(k, "");
-		bits(3, "wire: {segment: 1024, zstd: on}\n");
+		bits(3, "wire: {segment: 1024, zstd: on}\n"); /* and delta with it */
+		bits(3, "wire: {segment: 1024, zstd: on, delta: off}\n");
+		for (uint32_t k = 2; k <= 5; k++)
+			bits(k, "wire: {segment: 1024, delta: on}\n");
 	} else if (strcmp(what, "keep") == 0 && argc > 2) {
 		keep(argv[2]);
 	} else if (strcmp(what, "kills") == 0) {

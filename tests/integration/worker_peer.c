@@ -281,6 +281,60 @@ static void dense_unasked(struct buf *out)
 	model(out, LINK_MODEL_DELTA, d, 4096);
 }
 
+static struct link_model_delta exact(uint64_t round, uint64_t seq)
+{
+	struct link_model_delta d = segment(0);
+
+	d.round = round;
+	d.seq = seq;
+	d.lossless = LINK_DELTA_ZSTD;
+	return d;
+}
+
+static void exact_to_nothing(struct buf *out)
+{
+	up(out);
+	begin(out, 0);
+	model(out, LINK_MODEL_DELTA, exact(0, 2), 500);
+}
+
+static void exact_without_number(struct buf *out)
+{
+	up(out);
+	begin(out, 0);
+	model(out, LINK_MODEL_DELTA, exact(0, 0), 500);
+}
+
+/* A whole round under number 1, then a difference with another. */
+static void exact_after(struct buf *out, uint64_t seq)
+{
+	up(out);
+	begin(out, 0);
+	for (uint32_t i = 0; i < 5; i++) {
+		struct link_model_delta d = segment(i);
+
+		d.seq = 1;
+		model(out, LINK_MODEL_DELTA, d, d.encoded_len);
+	}
+	begin(out, 1);
+	model(out, LINK_MODEL_DELTA, exact(1, seq), 500);
+}
+
+static void exact_skips(struct buf *out)
+{
+	exact_after(out, 3);
+}
+
+static void exact_repeats(struct buf *out)
+{
+	exact_after(out, 1);
+}
+
+static void exact_garbage(struct buf *out)
+{
+	exact_after(out, 2);
+}
+
 static const struct breach {
 	const char *name;
 	void (*say)(struct buf *out);
@@ -295,6 +349,12 @@ static const struct breach {
 	{"short difference", short_difference, "sign", lagged},
 	{"parameters instead", parameters_instead, "with compressor 0, this job uses 1", lagged},
 	{"dense unasked", dense_unasked, "sent segment 0, dense, as number 0 of round 0", lagged},
+	{"exact to nothing", exact_to_nothing, "a difference, and the segment itself never came", NULL},
+	{"exact without number", exact_without_number, "number 0, lossless 2: this job sends no exact differences here", NULL},
+	{"exact skips", exact_skips, "difference number 3 after 1", NULL},
+	{"exact repeats", exact_repeats, "difference number 1 after 1", NULL},
+	{"exact garbage", exact_garbage, "zstd frame", NULL},
+	{"exact in a compressed job", exact_to_nothing, "segment 0 with compressor 0, this job uses 1", lagged},
 	{"garbage", garbage, "a frame starts with 44 41 44 4d", NULL},
 	{"other rank", other_rank, "says that it is rank 5", NULL},
 	{"other model", other_model, "has a model of 5001 parameters, here it has 5000", NULL},

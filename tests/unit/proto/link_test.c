@@ -180,7 +180,7 @@ static const struct {
 		{HEAD("\x30\x04"), "n: 0, allowed 1 to 262144"},
 		{HEAD("\x18\x01"), "encoded_len: 0"},
 		{HEAD("\x18\x01\x30\x81\x80\x40"), "encoded_len: 1048577"},
-		{HEAD("\x18\x01\x28\x02\x30\x04"), "lossless: 2"},
+		{HEAD("\x18\x01\x28\x03\x30\x04"), "lossless: 3"},
 		{HEAD("\x18\x01\x20\x80\x02\x30\x04"), "compressor: 256"},
 		{HEAD("\x18\x01\x30\x04\x38\x41"), "ranks: 65"},
 		{HEAD("\x18\x01\x30\x05"), "4 payload bytes for 5 encoded ones"},

@@ -1,0 +1,42 @@
+/* What links.c (the life of a link, what comes in) and links_send.c (what goes out) share. Nobody else
+ * includes this. */
+#ifndef DAEMON_WORKER_LINKS_PRIVATE_H
+#define DAEMON_WORKER_LINKS_PRIVATE_H
+
+#include "daemon/worker/links.h"
+
+struct link {
+	struct links *all;
+	uint32_t slot, rank;
+	uint64_t link; /* the daemons' number */
+	struct conn *conn;
+	int closing, up_sent, up_heard;
+	int reading;
+	uint64_t read_on_ms; /* when reading was last turned on */
+	uint32_t occupied;   /* bit set of places */
+	uint8_t *packed;     /* a payload that is not plain, wire_bound bytes */
+	uint64_t counted;    /* conn's bytes that are in the totals already */
+	struct bases_link base;
+	uint64_t timed;      /* conn's bytes whose time is in busy_s, or before it */
+	double busy_s, busy_bytes; /* this round: what the network took for what was sent */
+	char why[160];
+};
+
+struct links {
+	uv_loop_t *loop;
+	struct links_config cfg;
+	uint32_t n_segments, stride; /* parameters from place to place */
+	struct wire *wire;
+	struct bases *bases; /* NULL: no exact differences in this job */
+	struct link *slots[LINKS_MAX];
+	real *places[LINKS_MAX]; /* window * stride, kept from link to link */
+	struct links_bytes bytes; /* of links that are gone, and payload */
+	uint64_t last_tick_ms;
+};
+
+void links_tell(struct links *l, struct links_event ev);
+
+/* The link in that slot; NULL when there is none, or it is closing. */
+struct link *links_alive(const struct links *l, uint32_t slot);
+
+#endif
