@@ -74,7 +74,7 @@ static enum status check_compressor(const struct job_spec *s, const struct algo 
 static enum status check_algorithm(const struct job_spec *s, struct error *err)
 {
 	struct algo_choice choice = {.order = (enum algo_order)s->order, .mix = (enum algo_mix)s->mix,
-			.momentum = s->momentum};
+			.momentum = s->momentum, .mixed_moments = s->moments == JOB_MOMENTS_MIXED};
 	const char *name = algo_name((enum algo_kind)s->algorithm);
 	struct algo a;
 	enum status st = algo_row(&a, (enum algo_kind)s->algorithm, &choice, err);
@@ -93,6 +93,18 @@ static enum status check_algorithm(const struct job_spec *s, struct error *err)
 		return ST_INVALID;
 	}
 	return ST_OK;
+}
+
+/* Ranks whose rows differ in kind, and second moments that never meet. */
+static void warn_of_moments(const struct job_spec *s, struct error *warning)
+{
+	int adam = s->algorithm == JOB_D_ADAM || s->algorithm == JOB_LOCAL_ADAM || s->algorithm == JOB_CD_ADAM;
+
+	if (!adam || s->split == JOB_SPLIT_IID || s->moments == JOB_MOMENTS_MIXED || warning->msg[0] != '\0')
+		return;
+	(void)error_set(warning, ST_OK, "with rows that are not spread evenly (data.split), Adam's local second moments are biased to "
+			"what most ranks want");
+	error_hint(warning, "write `split: iid`, or `moments: mixed` with d-adam or local-adam");
 }
 
 static void fill_terms(struct job_terms *out, const struct job_spec *s)
@@ -123,8 +135,10 @@ enum status check_terms(struct job_terms *out, const char *source, const char *s
 	st = check_algorithm(&s, err);
 	if (st == ST_OK)
 		st = check_topology(&s, warning, err);
-	if (st == ST_OK)
+	if (st == ST_OK) {
+		warn_of_moments(&s, warning);
 		fill_terms(out, &s);
+	}
 	job_spec_fini(&s);
 	return st;
 }

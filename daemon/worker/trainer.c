@@ -18,7 +18,7 @@ struct trainer {
 	uint64_t total_steps;
 	uint64_t *batch; /* spec->batch row numbers */
 	size_t n;
-	real *x, *m, *v, *grad; /* m, v: NULL where the optimiser keeps none */
+	real *x, *m, *v, *grad; /* m, v: behind x in one piece when they are mixed; NULL where the optimiser keeps none */
 	bool step_due;          /* grad belongs to step due_step, which is not applied yet */
 	uint64_t due_step;
 
@@ -73,10 +73,12 @@ void trainer_destroy(struct trainer *t)
 		return;
 	plugin_close(t->plugin);
 	mem_free(t->batch);
-	mem_free_big(t->x, t->n, sizeof *t->x);
-	mem_free_big(t->m, t->n, sizeof *t->m);
-	mem_free_big(t->v, t->n, sizeof *t->v);
-	mem_free_big(t->grad, t->n, sizeof *t->grad);
+	mem_free_big(t->x, trainer_exchanged(t), sizeof *t->x);
+	if (!t->cfg.algo.mixed_moments) {
+		mem_free_big(t->m, t->n, sizeof *t->m);
+		mem_free_big(t->v, t->n, sizeof *t->v);
+	}
+	mem_free_big(t->grad, trainer_exchanged(t), sizeof *t->grad);
 	uv_mutex_destroy(&t->lock);
 	mem_free(t);
 }
@@ -100,10 +102,15 @@ static enum status make_vectors(struct trainer *t, struct error *err)
 	unsigned moments = optim_n_moments(t->optim.kind);
 
 	t->batch = mem_alloc(t->cfg.spec->batch, sizeof *t->batch);
-	t->x = mem_alloc_big(t->n, sizeof *t->x);
-	t->grad = mem_alloc_big(t->n, sizeof *t->grad);
-	t->m = moments > 0 ? mem_alloc_big(t->n, sizeof *t->m) : NULL;
-	t->v = moments > 1 ? mem_alloc_big(t->n, sizeof *t->v) : NULL;
+	t->x = mem_alloc_big(trainer_exchanged(t), sizeof *t->x);
+	t->grad = mem_alloc_big(trainer_exchanged(t), sizeof *t->grad);
+	if (t->cfg.algo.mixed_moments && t->x != NULL) {
+		t->m = t->x + t->n;
+		t->v = t->m + t->n;
+	} else {
+		t->m = moments > 0 ? mem_alloc_big(t->n, sizeof *t->m) : NULL;
+		t->v = moments > 1 ? mem_alloc_big(t->n, sizeof *t->v) : NULL;
+	}
 	if (t->batch == NULL || t->x == NULL || t->grad == NULL || (moments > 0 && t->m == NULL) ||
 			(moments > 1 && t->v == NULL)) {
 		(void)error_set(err, ST_NOMEM, "no memory for %u vectors of %zu parameters", 2 + moments, t->n);
@@ -250,6 +257,11 @@ enum status trainer_evaluate(struct trainer *t, uint64_t step, struct error *err
 size_t trainer_n(const struct trainer *t)
 {
 	return t->n;
+}
+
+size_t trainer_exchanged(const struct trainer *t)
+{
+	return t->cfg.algo.mixed_moments ? 3 * t->n : t->n;
 }
 
 real *trainer_x(struct trainer *t)

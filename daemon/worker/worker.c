@@ -151,7 +151,7 @@ static void on_round_over(void *data)
 static enum status choose_algorithm(struct worker *w, struct error *err)
 {
 	struct algo_choice choice = {.order = (enum algo_order)w->spec.order, .mix = (enum algo_mix)w->spec.mix,
-			.momentum = w->spec.momentum};
+			.momentum = w->spec.momentum, .mixed_moments = w->spec.moments == JOB_MOMENTS_MIXED};
 	enum status st = algo_row(&w->algo, (enum algo_kind)w->spec.algorithm, &choice, err);
 
 	if (st == ST_OK)
@@ -203,7 +203,7 @@ static enum wire_mode wire_mode_of(enum job_wire_zstd zstd)
 
 static enum status make_links(struct worker *w, struct error *err)
 {
-	struct links_config cfg = {.rank = w->setup.rank, .n_ranks = w->setup.n_ranks, .n_params = trainer_n(w->trainer),
+	struct links_config cfg = {.rank = w->setup.rank, .n_ranks = w->setup.n_ranks, .n_params = trainer_exchanged(w->trainer),
 			.segment = w->spec.segment, .window = WINDOW, .timeout_ms = w->spec.link_timeout_ms,
 			.zstd = wire_mode_of(w->spec.zstd), .compress = algo_has_replicas(&w->algo) ? &w->compress : NULL,
 			.data = w, .on_event = on_links};

@@ -50,7 +50,11 @@ enum status algo_row(struct algo *out, enum algo_kind kind, const struct algo_ch
 	if (choice->momentum != 0 && row->adam)
 		return error_set(err, ST_INVALID, "%s has no momentum but beta1; `momentum` is for SGD: take it out",
 				row->name);
+	if (choice->mixed_moments && (!row->adam || row->algo.exchange != ALGO_PARAMETERS))
+		return error_set(err, ST_INVALID, "%s sends no moments; `moments: mixed` is for d-adam and local-adam: take it out",
+				row->name);
 	*out = row->algo;
+	out->mixed_moments = choice->mixed_moments;
 	out->optim = row->adam ? OPTIM_ADAM : choice->momentum != 0 ? OPTIM_MOMENTUM : OPTIM_SGD;
 	if (choice->order == ALGO_ORDER_FRESH)
 		out->exchange = ALGO_DIFFERENCES_FRESH;

@@ -10,6 +10,9 @@
  *   central-adam  Adam            gradient = mean of all gradients, every step
  *   central-sgd   SGD, momentum   the same
  *
+ * Purely local second moments are biased where the ranks' data differ: coordinate by coordinate to the
+ * median of the ranks' minima. Mixed moments (three times the bytes) cure that.
+ *
  * SGD is heavy ball when a momentum is given. Exact means are the dense exchange on the complete graph,
  * whose Metropolis weights are 1/N. Nothing else in the house looks at a name: it asks the row. */
 #ifndef LIBCORE_ROUND_ALGO_H
@@ -46,6 +49,7 @@ struct algo_choice {
 	enum algo_order order; /* cd-adam */
 	enum algo_mix mix;     /* d-psgd: before is the order of Lian et al. */
 	double momentum;       /* those with SGD */
+	bool mixed_moments;    /* d-adam, local-adam: m and v are mixed like x */
 };
 
 struct algo {
@@ -54,6 +58,7 @@ struct algo {
 	bool step_last;  /* the gradient of a round's step is applied after the round */
 	bool every_step; /* the period must be 1 */
 	bool complete;   /* everybody with everybody, whatever the topology of the job */
+	bool mixed_moments;
 };
 
 /* The name of a kind. */

@@ -17,6 +17,7 @@ static const char *const algorithms[] = {"d-adam", "cd-adam", "choco-sgd", "d-ps
 	"central-adam", "central-sgd", NULL};
 static const char *const algorithms_later[] = {"pprs", "agd", "gd", NULL};
 static const char *const orders[] = {"auto", "lagged", "fresh", NULL};
+static const char *const moments[] = {"local", "mixed", NULL};
 static const char *const mixes[] = {"auto", "after", "before", NULL};
 static const char *const losses[] = {"continue", "fail", NULL};
 static const char *const losses_later[] = {"wait", NULL};
@@ -58,6 +59,8 @@ static const struct setting rows[] = {
 		.help = "of cd-adam: lagged overlaps the exchange with the next steps (the default), fresh does not"},
 	{"algorithm.mix", SETTING_ENUM, 0, FIELD(mix), .words = mixes, .preset = "auto",
 		.help = "of d-psgd: after the gradient step (the default), or before it"},
+	{"algorithm.moments", SETTING_ENUM, 0, FIELD(moments), .words = moments, .preset = "local",
+		.help = "of d-adam, local-adam: mixed sends m and v too, for ranks whose rows differ in kind"},
 	{"algorithm.compress", SETTING_TEXT, 0, FIELD(compress), .preset = "identity",
 		.help = "of cd-adam and choco-sgd: identity, sign, sign(keep-zeros), top-k(1%), random-k(1%), qsgd(15), int8, int4, bf16"},
 	{"algorithm.gossip_step", SETTING_TEXT, 0, FIELD(gossip_step_text), .preset = "auto",
@@ -96,7 +99,6 @@ static const struct setting rows[] = {
 	{"checkpoint", SETTING_LATER, .help = "checkpoints come with a later version; take the key out"},
 	{"elastic", SETTING_LATER, .help = "elastic jobs come with a later version; take the key out"},
 	{"edges", SETTING_LATER, .help = "a list of edges comes with a later version; write `topology: ring`"},
-	{"algorithm.moments", SETTING_LATER, .help = "mixed moments come with a later version; take the key out"},
 };
 
 #define N_ROWS (sizeof rows / sizeof *rows)

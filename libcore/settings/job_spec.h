@@ -25,6 +25,7 @@ enum job_algorithm { /* as algo_kind of libcore/round/algo.h */
 	JOB_CENTRAL_SGD
 };
 enum job_exchange_order { JOB_ORDER_DEFAULT, JOB_ORDER_LAGGED, JOB_ORDER_FRESH };
+enum job_moments { JOB_MOMENTS_LOCAL, JOB_MOMENTS_MIXED };
 enum job_mix_place { JOB_MIX_DEFAULT, JOB_MIX_AFTER, JOB_MIX_BEFORE };
 enum job_on_peer_loss { JOB_LOSS_CONTINUE, JOB_LOSS_FAIL };
 enum job_split { JOB_SPLIT_IID, JOB_SPLIT_CONTIGUOUS, JOB_SPLIT_LOCAL };
@@ -49,6 +50,7 @@ struct job_spec {
 	double momentum;              /* of those with SGD, [0, 1), default 0 */
 	enum job_exchange_order order;         /* cd-adam */
 	enum job_mix_place mix;             /* d-psgd */
+	enum job_moments moments;     /* d-adam, local-adam; default local */
 	char compress[64];            /* text for compress_parse(), default "identity" */
 	char gossip_step_text[24];    /* "auto", or a number */
 	double gossip_step;           /* gamma, (0, 1]; 0: auto (default) */

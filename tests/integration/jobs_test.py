@@ -335,6 +335,18 @@ def a_frozen_worker_is_left_behind_after_link_timeout(c):
 
 
 @test
+def local_second_moments_are_biased_and_mixed_ones_are_not(c):
+    """Three ranks with minima 0, 0 and 3: the mean of x is 1 only if the moments are mixed."""
+    nodes = c.mesh(3)
+    settles = {}
+    for moments in ("local", "mixed"):
+        nodes[0].ctl("submit", spec(c, moments, steps=3000, n=3, options=", rows: 3, apart: 1",
+                     algorithm=f"name: d-adam, moments: {moments}, learning_rate: 0.005"), "--wait", timeout=60)
+        settles[moments] = job(nodes[0], moments)["mean"]["metrics"]["loss"]  # the plugin's "loss" is the mean of x
+    check(settles["local"] < .5 and abs(settles["mixed"] - 1) < .1, str(settles))
+
+
+@test
 def replicas_survive_workers_that_die_or_freeze(c):
     """Compressed algorithms: a killed worker leaves its neighbours, a frozen one comes back over new links."""
     nodes = c.mesh(4)

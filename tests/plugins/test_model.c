@@ -8,7 +8,7 @@
  *
  * Options: params (how many, default 100), rows (default 64), where (create, load, init, gradient,
  * evaluate; default gradient), at (the call's number there, default 0), delay_ms (default 20), and
- * text, which is logged. loss = 1/2 mean_row sum_i (x_i - c_i(row))^2 / n */
+ * text, which is logged, and apart: the minima of rows 0, 1, 2 are 0, 0, 3. loss = 1/2 mean_row sum_i (x_i - c_i(row))^2 / n */
 #include <dadam/model.h>
 
 #include <math.h>
@@ -21,7 +21,7 @@ enum fault { NONE, IDLE, REFUSING, CRASHING, HANGING, NOT_A_NUMBER, SLOW };
 
 struct model {
 	const struct dadam_host *host;
-	uint64_t n, rows, at, delay_ms, calls;
+	uint64_t n, rows, at, delay_ms, calls, apart;
 	char where[16];
 };
 
@@ -64,6 +64,8 @@ static int read_option(struct model *m, const struct dadam_option *o)
 		m->delay_ms = strtoull(o->value, NULL, 10);
 	else if (strcmp(o->key, "where") == 0)
 		snprintf(m->where, sizeof m->where, "%s", o->value);
+	else if (strcmp(o->key, "apart") == 0)
+		m->apart = strtoull(o->value, NULL, 10);
 	else if (strcmp(o->key, "text") == 0)
 		m->host->log(m->host->data, DADAM_LOG_INFO, o->value);
 	else
@@ -142,8 +144,10 @@ static int init(void *instance, uint64_t seed, dadam_real *x)
 	return 0;
 }
 
-static dadam_real center(uint64_t row, uint64_t i)
+static dadam_real center(const struct model *m, uint64_t row, uint64_t i)
 {
+	if (m->apart != 0)
+		return row == 2 ? 3 : 0;
 	return (dadam_real)((row * 2654435761U + i * 40503U) >> 7 & 1023) / 1024;
 }
 
@@ -160,7 +164,7 @@ static int gradient(void *instance, const dadam_real *x, const uint64_t *rows, s
 	memset(grad, 0, m->n * sizeof *grad);
 	for (size_t r = 0; r < n_rows; r++)
 		for (uint64_t i = 0; i < m->n; i++) {
-			dadam_real d = x[i] - center(rows[r], i);
+			dadam_real d = x[i] - center(m, rows[r], i);
 
 			grad[i] += d / (dadam_real)n_rows;
 			*loss += 0.5 * (double)d * (double)d / (double)n_rows / (double)m->n;

@@ -113,6 +113,26 @@ Test(check, a_topology_must_suit_the_least_number_of_workers)
 	}
 }
 
+Test(check, uneven_rows_with_local_moments_are_warned_of)
+{
+	static const struct {
+		const char *algorithm, *split;
+		int warned;
+	} rows[] = {{"d-adam", "iid", 0}, {"d-adam", "contiguous", 1}, {"cd-adam", "local", 1}, {"d-psgd", "local", 0},
+			{"d-adam, moments: mixed", "contiguous", 0}};
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct job_terms t;
+		struct error warning = {0}, err = {0};
+		char text[400];
+
+		(void)snprintf(text, sizeof text, "model: {plugin: m}\nsteps: 9\ndata: {format: none, split: %s}\nalgorithm: {name: %s}\n",
+				rows[i].split, rows[i].algorithm);
+		cr_assert_eq(check_terms(&t, "f.yaml", text, strlen(text), &warning, &err), ST_OK, "%s", err.msg);
+		cr_assert_eq(warning.msg[0] != '\0', rows[i].warned, "row %zu: %s", i, warning.msg);
+	}
+}
+
 Test(check, an_algorithm_is_refused_what_it_does_not_have)
 {
 	static const struct {

@@ -74,6 +74,9 @@ Test(algo, a_choice_that_a_kind_does_not_have_is_refused)
 		{ALGO_CHOCO_SGD, {.order = ALGO_ORDER_LAGGED}, "order"},
 		{ALGO_CD_ADAM, {.mix = ALGO_MIX_BEFORE}, "mix"},
 		{ALGO_D_ADAM, {.momentum = .9}, "momentum"},
+		{ALGO_CD_ADAM, {.mixed_moments = true}, "moments"},
+		{ALGO_CENTRAL_ADAM, {.mixed_moments = true}, "moments"},
+		{ALGO_D_PSGD, {.mixed_moments = true}, "moments"},
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
