@@ -3,12 +3,13 @@
 network, run there, removed and purged without leftovers; then the same chroot is booted with systemd, where the
 service runs in its sandbox, trains, and is watched.
 
-The chroot's base is made once, below the build directory (debian-base; remove it to make it anew)."""
+The chroot's base is made once, below the build directory (debian-base; remove it to make it anew). DADAM_DEBS names a folder with packages that are built already."""
 import atexit
 import glob
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -18,7 +19,7 @@ import time
 from harness import BUILD, check, main, skip, test
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-DEBS, BASE = os.path.join(BUILD, "debs"), os.path.join(BUILD, "debian-base")
+DEBS, BASE = os.environ.get("DADAM_DEBS", os.path.join(BUILD, "debs")), os.path.join(BUILD, "debian-base")
 # what the packages depend on, and systemd: installed with the base, so that the tests need no network
 LIBRARIES = "libfyaml0 libisal2 libjansson4 libopenblas0 libopenblas0-serial libprotobuf-c1 libuv1 libzstd1 pkg-config systemd"
 ENV = {**{k: v for k, v in os.environ.items() if not k.endswith("SAN_OPTIONS")}, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C"}
@@ -42,7 +43,7 @@ def once(function):
                 _made[function] = None, why
         result, why = _made[function]
         if why is not None:
-            raise why
+            raise why.with_traceback(None)
         return result
     return wrapper
 
@@ -52,8 +53,9 @@ def packages():
     for program, package in (("dpkg-buildpackage", "dpkg-dev"), ("dh", "debhelper")):
         if not shutil.which(program):
             skip(f"no {program}: apt-get install {package}")
-    shutil.rmtree(DEBS, ignore_errors=True)
-    run(os.path.join(SOURCE, "deploy", "debian", "build.sh"), "--output", DEBS, timeout=500)
+    if "DADAM_DEBS" not in os.environ:
+        shutil.rmtree(DEBS, ignore_errors=True)
+        run(os.path.join(SOURCE, "deploy", "debian", "build.sh"), "--output", DEBS, timeout=600)
     found = {os.path.basename(d).split("_")[0]: d for d in glob.glob(DEBS + "/*.deb")}
     return {name: d for name, d in found.items() if not name.endswith("-dbgsym")}
 
@@ -91,6 +93,8 @@ def fresh_root():
     run("cp", "-a", "--reflink=auto", base(), root)
     for deb in packages().values():
         shutil.copy(deb, root + "/root/")
+    with open(root + "/root/Packages", "w", encoding="utf-8") as f:  # a plain APT repository
+        f.write(subprocess.run(["dpkg-scanpackages", "--multiversion", "."], cwd=root + "/root", capture_output=True, text=True, env=ENV, timeout=60).stdout)
     return root
 
 
@@ -153,7 +157,7 @@ echo "== ended"
 in_root "$1" 'apt-get remove -qy dadamd dadamctl libdadam-dev'
 in_root "$1" 'test -e /etc/dadamd/dadamd.yaml; test -e /var/lib/dadamd/; ! command -v dadamd; getent passwd dadam'
 echo "== removed, state and configuration kept"
-in_root "$1" 'apt-get purge -qy dadamd dadamctl libdadam-dev; ! getent passwd dadam; ! getent group dadam'
+in_root "$1" 'apt-get purge -qy dadamd; ! getent passwd dadam; ! getent group dadam'
 listing "$1" >"$1/../after"
 diff "$1/../before" "$1/../after"
 echo "== purged without leftovers"
@@ -183,10 +187,11 @@ class Machine:
     def find_leader(self):
         path = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
         for pid in open(path, encoding="ascii").read().split() if os.path.exists(path) else []:
-            below = open(f"/proc/{pid}/task/{pid}/children", encoding="ascii").read().split()
-            for p in [pid, *below]:
-                if os.readlink(f"/proc/{p}/exe").endswith("/systemd/systemd"):
-                    self.leader = p
+            try:
+                below = open(f"/proc/{pid}/task/{pid}/children", encoding="ascii").read().split()
+                self.leader = next((p for p in [pid, *below] if os.readlink(f"/proc/{p}/exe").endswith("/systemd/systemd")), self.leader)
+            except OSError:
+                pass  # one of those that come and go while it starts
         return self.leader
 
     def sh(self, script, ok=True):
@@ -285,6 +290,41 @@ def a_bad_configuration_stops_the_service_for_good_with_the_sentence_in_the_jour
           m.sh("systemctl status dadamd || true"))
     check("unknown key 'listn'" in m.sh("journalctl -u dadamd"), "the sentence")
     m.sh("cp /root/good /etc/dadamd/dadamd.yaml; systemctl start dadamd; dadamctl status")
+
+
+def apply_vm_file(m):
+    """What cloud-init does with deploy/cloud-init/node.yaml, in its order; the repository is a folder."""
+    try:
+        import yaml
+    except ImportError:
+        skip("no YAML for Python: apt-get install python3-yaml")
+    with open(os.path.join(SOURCE, "deploy", "cloud-init", "node.yaml"), encoding="utf-8") as f:
+        node = yaml.safe_load(f)
+    for command in node["bootcmd"]:
+        m.sh(shlex.join(command[3:] if command[0] == "cloud-init-per" else command))
+    for f in node["write_files"]:
+        m.sh(f"mkdir -p {os.path.dirname(f['path'])}; printf %s {shlex.quote(f['content'])} >{f['path']}; chmod {f['permissions']} {f['path']}")
+    source = re.sub(r"http://\S+", "file:/root", node["apt"]["sources"]["dadam.list"]["source"])
+    m.sh(f"echo {shlex.quote(source)} >/etc/apt/sources.list.d/dadam.list; mv /etc/apt/sources.list /root; apt-get update -q")
+    m.sh("DEBIAN_FRONTEND=noninteractive apt-get --option=Dpkg::Options::=--force-confold --assume-yes --quiet install --no-install-recommends "
+         + " ".join(node["packages"]))
+    for command in node["runcmd"]:
+        m.sh(shlex.join(command))
+    m.sh("mv /root/sources.list /etc/apt/; rm /etc/apt/sources.list.d/dadam.list")
+
+
+@test
+def a_vm_from_node_yaml_is_an_open_node_with_an_identity_of_its_own(c):
+    m = machine()
+    old = m.sh("dadamctl status -o json")
+    m.sh("apt-get remove -qy dadamctl; apt-get purge -qy dadamd; mkdir -p /var/lib/dadamd; echo baked >/var/lib/dadamd/node-id")
+    m.sh("ip link set lo up 2>/dev/null || true")
+    apply_vm_file(m)
+    check("OPEN" in m.show("StatusText"), m.show("StatusText"))
+    new = m.sh("dadamctl status -o json")
+    old, new = (json.loads(j)["node"] for j in (old, new))
+    check(old["id"] != new["id"] and new["open"] and new["cluster"] == "train", f"{old} {new}")
+    check("open: on" in m.sh("cat /etc/dadamd/dadamd.yaml"), "the package kept the configuration")
 
 
 @test
