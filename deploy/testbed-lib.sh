@@ -80,6 +80,7 @@ submit() {
 
 step_of() { ctl 1 show "$(cat "$work/id")" -o json | json 'd["jobs"][0]["step"]'; }
 phase_of() { ctl 1 show "$(cat "$work/id")" -o json | json 'd["jobs"][0]["phase"]'; }
+lost_ranks() { ctl 1 show "$(cat "$work/id")" -o json | json 'sum(r["state"] == "lost" for r in d["jobs"][0]["ranks"])'; }
 third_done() {
 	[ "$(phase_of)" != waiting ] && [ "$(ctl 1 show "$(cat "$work/id")" -o json | json 'd["jobs"][0]["step"] * 3 >= d["jobs"][0]["steps_total"]')" = True ]
 }
@@ -121,6 +122,7 @@ run_job_and_kill() {
 	kill_node "$nodes" || die "node $nodes could not be killed"
 	echo "killed node $nodes at step $(step_of)"
 	watch
+	[ "$(lost_ranks)" = 1 ] || die "$(lost_ranks) ranks were lost, expected 1: was the job over too soon?"
 	say "the others finished; node 1 tells"
 	# shellcheck disable=SC2046
 	wait_for 30 "the others to agree that node $nodes is dead" all_see $((nodes - 1)) $(seq 1 $((nodes - 1)))

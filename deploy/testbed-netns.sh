@@ -70,6 +70,20 @@ why_not() {
 	ip netns del "$probe"
 }
 
+# why_not_all: the same, with what --rate and --cut need
+why_not_all() {
+	local why probe=dadam-probe-$$
+	why=$(why_not)
+	[ -z "$why" ] || { echo "$why"; return; }
+	ip netns add "$probe" || return
+	if ! ip netns exec "$probe" tc qdisc add dev lo root tbf rate 100mbit burst 256kb latency 100ms 2>/dev/null; then
+		echo "the kernel limits no rates here (tc tbf)"
+	elif ! ip netns exec "$probe" nft add table inet testbed 2>/dev/null; then
+		echo "packets cannot be dropped here (nft)"
+	fi
+	ip netns del "$probe"
+}
+
 ctl() {
 	local n=$1
 	shift
@@ -221,7 +235,7 @@ show_logs() {
 case $verb in
 all) [ ! -e "$work" ] || die "$work is there already; first: $0 --name $name down"; all ;;
 up) up ;;
-check) why=$(why_not); [ -z "$why" ] || { echo "$me: $why"; exit 77; } ;;
+check) why=$(why_not_all); [ -z "$why" ] || { echo "$me: $why"; exit 77; } ;;
 down) [ ! -f "$work/nodes" ] || { nodes=$(cat "$work/nodes"); down; } ;;
 *)
 	[ -f "$work/nodes" ] || die "nothing is up; first: $0 up"

@@ -59,7 +59,10 @@ container() { echo "$name-node-$1"; }
 ctl() {
 	local n=$1
 	shift
-	docker exec -i "$(container "$n")" dadamctl "$@"
+	case " $* " in
+	*" - "*) docker exec -i "$(container "$n")" dadamctl "$@" ;; # a file on standard input
+	*) docker exec "$(container "$n")" dadamctl "$@" ;;
+	esac
 }
 
 kill_node() { docker kill -s KILL "$(container "$1")" >/dev/null; }
@@ -187,7 +190,7 @@ esac
 case $verb in
 all) all ;;
 up) up ;;
-image) build_image; rm -rf "$work" ;;
+image) work=$(mktemp -d) || exit 1; trap 'rm -rf "$work"' EXIT; build_image ;;
 down) down ;;
 *)
 	[ -f "$work/nodes" ] || die "nothing is up; first: $0 up"

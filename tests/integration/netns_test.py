@@ -5,6 +5,7 @@ Skips with one line where the kernel or the rights don't allow it. Speaks TAP.""
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -78,6 +79,7 @@ def main():
     if check.returncode == 77:
         print(f"1..0 # SKIP {check.stdout.strip()}")
         return 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     print(f"1..{len(tests)}", flush=True)
     failed = 0
     try:

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -128,6 +129,7 @@ def main():
         print(f"1..0 # SKIP {check.stdout.strip()}")
         return 0
     has_compose = subprocess.run([*COMPOSE, "version"], capture_output=True).returncode == 0 if shutil.which(COMPOSE[0]) else False
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     print(f"1..{len(TESTS)}", flush=True)
     failed = 0
     try:
