@@ -11,8 +11,9 @@ import re
 import shutil
 import subprocess
 
-from harness import DADAMCTL, check, main, skip, test
+from harness import BUILD, DADAMCTL, check, main, skip, test
 
+PLUGINS = os.path.join(BUILD, "tests", "plugins")
 PORT = 17326
 OPEN = "cluster: {open: on}\n"
 
@@ -149,6 +150,24 @@ def a_dead_interface_is_tried_and_the_other_one_works(c, net):
 
 
 @with_net
+def a_job_runs_over_nodes_that_meet_on_different_networks(c, net):
+    """A ring of three over wildcards: every link must find the address that its two ends share."""
+    net.address("a", "br2", "10.71.2.3/24")
+    extra = OPEN + f"plugins: {{dirs: [{PLUGINS}]}}\n"
+    x = node(c, net, "x", extra=extra)
+    node(c, net, "a", seeds=[f"10.71.1.1:{PORT}"], extra=extra)
+    b = node(c, net, "b", seeds=[f"10.71.2.1:{PORT}"], extra=extra)
+    c.wait(10, lambda: x.alive() == 3, "x sees both")
+    path = os.path.join(c.dir, "job.yaml")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("name: job\nmodel: {plugin: quadratic, options: {params: 2000}}\ndata: {format: none}\n"
+                "algorithm: {name: d-adam, period: 2}\nsteps: 60\nbatch: 4\nworkers: {min: 3, wait: 1m}\n")
+    b.ctl("submit", path, "--wait", timeout=60)
+    ranks = b.json("show", "job")["jobs"][0]["ranks"]
+    check(len(ranks) == 3 and all(r["state"] == "done" for r in ranks), str(ranks))
+
+
+@with_net
 def public_addresses_are_not_served_and_the_reason_is_logged(c, net):
     x = node(c, net, "x")
     probe = ("import socket,sys\n"
@@ -221,6 +240,18 @@ def both_families_are_served_on_one_port(c, net):
     c.wait(10, lambda: x.alive() == 3, "x sees both")
     check(address_of(x, "a") == f"[fd71:1::2]:{PORT}" and address_of(x, "b") == f"10.71.2.2:{PORT}", str(x.peers()))
     check(address_of(a, "x") == f"[fd71:1::1]:{PORT}" and address_of(b, "x") == f"10.71.2.1:{PORT}", "x at each side")
+
+
+@with_net
+def link_local_addresses_work_on_their_link_and_are_told_to_nobody(c, net):
+    for name, address in (("x", "fe80::1"), ("a", "fe80::2")):
+        net.address(name, "br1", f"{address}/64")
+    x = node(c, net, "x", listen=f"'[::]:{PORT}'")
+    a = node(c, net, "a", seeds=[f"[fe80::1%br1]:{PORT}"], listen=f"'[::]:{PORT}'")
+    b = node(c, net, "b", seeds=[f"10.71.2.1:{PORT}"])
+    c.wait(10, lambda: x.alive() == 3, "x sees both")
+    check(address_of(x, "a") == f"[fe80::2%br1]:{PORT}" and address_of(a, "x") == f"[fe80::1%br1]:{PORT}", str(x.peers()))
+    never_told(b, "[fe80", "fe80")
 
 
 @with_net
