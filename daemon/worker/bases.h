@@ -6,7 +6,8 @@
  * Who holds the number before gets the difference, anybody else (a new link, one that a round went by
  * without) the segment itself, under the same number. A link's frames come whole and in order or its
  * connection ends, and with it all that is remembered of it; numbers, and a hash of the segment every 64
- * rounds, are there to see a bug. Vectors are made when they are first needed. Loop thread only. */
+ * rounds, are there to see a bug. Vectors are made when they are first needed, 4 bytes a parameter for
+ * the worker and 4 for each link. Loop thread only. */
 #ifndef DAEMON_WORKER_BASES_H
 #define DAEMON_WORKER_BASES_H
 

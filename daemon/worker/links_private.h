@@ -31,7 +31,7 @@ struct links {
 	struct link *slots[LINKS_MAX];
 	real *places[LINKS_MAX]; /* window * stride, kept from link to link */
 	struct links_bytes bytes; /* of links that are gone, and payload */
-	uint64_t last_tick_ms;
+	uint64_t last_tick_ms, round_over_ns;
 };
 
 void links_tell(struct links *l, struct links_event ev);

@@ -146,18 +146,29 @@ static void on_sent(void *data, struct conn *c, uint64_t tag, int status)
 			.model = (enum link_type)(tag >> 56), .round = tag >> 32 & LINKS_ROUND_BITS, .segment = (uint32_t)tag});
 }
 
+/* Bytes a second of this link in a round of so many seconds; 0: nothing was sent. What left in a round has
+ * not taken longer than the round: on a busy machine the kernel sometimes measures far too little. */
+static double speed_of(struct link *k, double round_s)
+{
+	double speed = k->busy_s > 0 ? k->busy_bytes / k->busy_s : 0;
+
+	if (speed > 0 && round_s > 0 && speed < k->busy_bytes / round_s)
+		speed = k->busy_bytes / round_s;
+	k->busy_s = k->busy_bytes = 0;
+	return speed;
+}
+
 const char *links_round_over(struct links *l)
 {
-	double slowest = 0;
+	uint64_t now = uv_hrtime();
+	double slowest = 0, round_s = l->round_over_ns != 0 ? (double)(now - l->round_over_ns) * 1e-9 : 0;
 
+	l->round_over_ns = now;
 	for (uint32_t s = 0; s < LINKS_MAX; s++) {
-		struct link *k = l->slots[s];
+		double speed = l->slots[s] != NULL ? speed_of(l->slots[s], round_s) : 0;
 
-		if (k == NULL || k->busy_s <= 0)
-			continue;
-		if (slowest <= 0 || k->busy_bytes / k->busy_s < slowest)
-			slowest = k->busy_bytes / k->busy_s;
-		k->busy_s = k->busy_bytes = 0;
+		if (speed > 0 && (slowest <= 0 || speed < slowest))
+			slowest = speed;
 	}
 	return wire_round_over(l->wire, slowest);
 }
