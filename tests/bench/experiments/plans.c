@@ -100,7 +100,7 @@ void plan_bytes(struct lab *lab)
 	struct task t;
 
 	task_generated(&t, 1, false);
-	send_all(lab, &t, 4e-3, lab->quick ? 400 : 1600, 16);
+	send_all(lab, &t, 4e-3, lab->quick ? 640 : 1600, 16);
 	task_close(&t);
 }
 
@@ -110,7 +110,7 @@ void plan_frappe(struct lab *lab)
 
 	if (!open_frappe(lab, &t, 1))
 		return;
-	send_all(lab, &t, 1.6e-2, lab->quick ? 400 : 2000, 32);
+	send_all(lab, &t, 1.6e-2, lab->quick ? 640 : 2000, 32);
 	task_close(&t);
 }
 

@@ -10,7 +10,7 @@ import math
 from xml.sax.saxutils import escape
 
 COLOURS = ["#1f4e9c", "#d1495b", "#2a9d6f", "#e08e0b", "#7b4fa3", "#5b5b5b", "#17a2b8", "#8c564b", "#e377c2", "#9aa51e",
-           "#000000", "#6fa8ff", "#ff9b85", "#8fd3b6", "#c3a6e0", "#b5b5b5"]
+           "#000000", "#6fa8ff", "#ff9b85", "#8fd3b6", "#c3a6e0", "#b5b5b5", "#f2c14e", "#0b5345", "#a04000"]
 SHAPES = ["circle", "square", "triangle", "diamond", "cross"]
 LEFT, TOP, BOTTOM, LINE = 76, 44, 56, 19
 
@@ -85,6 +85,8 @@ class Plot:
                 Axis(low, high, TOP + height, TOP, self.y_log, self.y_ticks))
 
     def write(self, path, width=560, height=380):
+        if not any(s["line"] or s["points"] for s in self.series):
+            return
         x, y = self.axes(width, height)
         n_names = len(self.series) + len(self.shape_names) + (2 if self.rule else 0)
         longest = max(len(t) for t in [s["name"] for s in self.series] + self.shape_names + [(self.rule or ("", ""))[1]])

@@ -3,7 +3,7 @@
 #
 #   tests/bench/experiments/run.sh [quick|full] DIR
 #
-# quick: a minute, one seed, less of everything, to see that it works; full: a quarter of an hour on one core.
+# quick: a few minutes, one seed, less of everything, to see that it works; full: a quarter of an hour on one core.
 # BUILD (build): a release build directory of meson.
 # DATA: a folder that holds frappe.train57k.libfm.gz and frappe.test.libfm.gz (He & Chua, "Neural
 # Factorization Machines", github.com/hexiangnan/neural_factorization_machine, data/frappe, its validation
