@@ -50,11 +50,22 @@ static enum status no_memory(struct error *err)
 	return error_set(err, ST_NOMEM, "no memory for the answer");
 }
 
+/* This node on a wildcard has no one address: people see where it listens. */
+static void show_own(const struct daemon *d, struct control_member *m)
+{
+	if (m->self && m->address[0] == ':')
+		(void)snprintf(m->address, sizeof m->address, "%.63s", listener_address(d->peer_door));
+}
+
 static enum status get_members(void *data, struct control_member **out, size_t *n, struct error *err)
 {
 	struct daemon *d = data;
 
-	return node_view_members(d->node, uv_now(&d->loop), out, n) == ST_OK ? ST_OK : no_memory(err);
+	if (node_view_members(d->node, uv_now(&d->loop), out, n) != ST_OK)
+		return no_memory(err);
+	for (size_t i = 0; i < *n; i++)
+		show_own(d, &(*out)[i]);
+	return ST_OK;
 }
 
 static enum status get_peer(void *data, const char *node, struct control_member *out, struct control_place *places, size_t *n,
@@ -62,7 +73,11 @@ static enum status get_peer(void *data, const char *node, struct control_member 
 {
 	struct daemon *d = data;
 
-	return node_view_peer(d->node, node, uv_now(&d->loop), out, places, n, err);
+	enum status st = node_view_peer(d->node, node, uv_now(&d->loop), out, places, n, err);
+
+	if (st == ST_OK)
+		show_own(d, out);
+	return st;
 }
 
 static enum status get_jobs(void *data, struct control_job **out, size_t *n, struct error *err)

@@ -258,6 +258,7 @@ def link_local_addresses_work_on_their_link_and_are_told_to_nobody(c, net):
 def an_open_node_says_so_loudly(c, net):
     x = node(c, net, "x")
     check(re.search(r"OPEN +no keys: anyone on this network can join", x.ctl("status").stdout), x.ctl("status").stdout)
+    check(x.json("peers")["peers"][0]["address"] == f"0.0.0.0:{PORT}", "its own row says where it listens")
     n = x.json("status")["node"]
     check(n["open"] is True and "anyone on this network" in n["open_means"], str(n))
     x.wait_log(r"WARN +open cluster", 5)
