@@ -112,6 +112,9 @@ build_image() {
 		make_base
 	fi
 	docker build -t "$image" -f deploy/docker/Dockerfile . >"$work/build.log" 2>&1 || { tail -n 40 "$work/build.log" >&2; die "docker build failed"; }
+	# The first stage under a name too, so that what it has cached stays and what older builds left can go.
+	docker build --target build -t "${image%:*}:build" -f deploy/docker/Dockerfile . >"$work/build.log" 2>&1 &&
+		docker image prune -f --filter label=dadam.image >/dev/null
 	docker image ls "$image"
 }
 
@@ -145,6 +148,10 @@ up() {
 	meet
 }
 
+remove_image() { # NAME LABEL
+	[ "$(docker image inspect -f '{{index .Config.Labels "dadam.image"}}' "$1" 2>/dev/null)" != "$2" ] || docker image rm "$1" >/dev/null
+}
+
 down() {
 	local list
 	list=$(ours)
@@ -159,9 +166,10 @@ down() {
 	rm -rf "$work"
 	[ -n "$with_image" ] || return 0
 	# Images that carry our label only; one that came from a registry stays.
-	[ "$(docker image inspect -f '{{index .Config.Labels "dadam.image"}}' "$image" 2>/dev/null)" != dadamd ] || docker image rm "$image" >/dev/null
+	remove_image "$image" dadamd
+	remove_image "${image%:*}:build" build
 	docker image prune -f --filter label=dadam.image >/dev/null
-	[ "$(docker image inspect -f '{{index .Config.Labels "dadam.image"}}' "$base" 2>/dev/null)" != base ] || docker image rm "$base" >/dev/null
+	remove_image "$base" base
 }
 
 show_logs() {
