@@ -1,4 +1,4 @@
-/* Daemon configs: defaults, each bad one with its message, and the sample file in deploy/examples. */
+/* Daemon configs: defaults, each bad one with its message, and the sample file in deploy/. */
 #include "libcore/base/buf.h"
 #include "libcore/settings/daemon_config.h"
 
@@ -162,7 +162,7 @@ Test(daemon_config, the_file_in_deploy_examples_is_what_the_program_writes_and_g
 	FILE *f;
 
 	cr_assert_not_null(getenv("DADAM_SOURCE"));
-	(void)snprintf(path, sizeof path, "%s/deploy/examples/dadamd.yaml", getenv("DADAM_SOURCE"));
+	(void)snprintf(path, sizeof path, "%s/deploy/dadamd.yaml", getenv("DADAM_SOURCE"));
 	cr_assert_eq(daemon_config_sample(&want), ST_OK);
 	f = fopen(path, "r");
 	cr_assert_not_null(f, "%s", path);
