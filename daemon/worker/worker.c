@@ -223,7 +223,7 @@ static enum status make_rounds(struct worker *w, struct error *err)
 					.trained = on_trained, .log = report_log, .fail = worker_fail}};
 
 	if (exchange.gamma == 0)
-		exchange.gamma = exchange_default_gamma(&w->compress, longest);
+		exchange.gamma = exchange_default_gamma(&w->compress, longest, algo_order(&w->algo), w->spec.period);
 	cfg.exchange = algo_has_replicas(&w->algo) ? &exchange : NULL;
 	cfg.exchanged = w->algo.exchange == ALGO_GRADIENTS ? trainer_grad(w->trainer) : trainer_x(w->trainer);
 	cfg.gossip = (struct gossip_config){.order = algo_order(&w->algo), .rank = w->setup.rank, .n_ranks = w->setup.n_ranks,

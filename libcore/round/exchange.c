@@ -222,17 +222,19 @@ static double topk_gamma(double part)
 	return gamma < 1 ? gamma : 1;
 }
 
-double exchange_default_gamma(const struct compress_config *compress, size_t n)
+double exchange_default_gamma(const struct compress_config *compress, size_t n, enum gossip_order order, uint32_t period)
 {
+	bool answers_late = order == GOSSIP_LAGGED && period > 4;
 	double part = (double)compress_kept(compress, n) / (double)n;
 
 	switch (compress->kind) {
 	case COMPRESS_IDENTITY:
 	case COMPRESS_INT8:
 	case COMPRESS_BF16:
-		return 1;
-	case COMPRESS_SIGN:
+		return answers_late ? 0.5 : 1;
 	case COMPRESS_INT4:
+		return answers_late ? 0.5 : 0.8;
+	case COMPRESS_SIGN:
 		return 0.8;
 	case COMPRESS_TOPK:
 		return topk_gamma(part);
