@@ -1,6 +1,9 @@
 /* One pure node under test. See one_node.h. */
 #include "tests/lib/one_node.h"
 
+#include "libcore/base/mem.h"
+
+#include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,4 +141,44 @@ int one_closed(const struct one *o, uint64_t conn)
 		if (o->out.list[i].type == NODE_DO_CLOSE && o->out.list[i].conn == conn)
 			return 1;
 	return 0;
+}
+
+struct control_member one_view(const struct one *o, uint8_t first)
+{
+	struct control_member *list, found = {0};
+	struct id id = one_id(first);
+	size_t n;
+
+	cr_assert_eq(node_view_members(o->node, o->now, &list, &n), ST_OK);
+	for (size_t i = 0; i < n; i++)
+		if (id_equal(&list[i].id, &id) || (first == 0 && id_is_zero(&list[i].id)))
+			found = list[i];
+	mem_free(list);
+	return found;
+}
+
+struct peer_msg one_told(uint8_t first, const char *address)
+{
+	struct peer_msg m = {.type = PEER_MEMBERS};
+
+	m.u.members.items = mem_alloc(1, sizeof *m.u.members.items);
+	m.u.members.n_items = 1;
+	m.u.members.items[0].id = one_id(first);
+	m.u.members.items[0].state = CONTROL_ALIVE;
+	(void)snprintf(m.u.members.items[0].name, 64, "peer-%02x", first);
+	(void)snprintf(m.u.members.items[0].address, 64, "%s", address);
+	return m;
+}
+
+uint64_t one_next_dial(struct one *o, uint64_t until)
+{
+	const struct node_action *dial = one_action(o, NODE_DO_DIAL, 0);
+
+	while (dial == NULL && o->now < until) {
+		one_tick(o, node_wake_ms(o->node));
+		dial = one_action(o, NODE_DO_DIAL, 0);
+	}
+	cr_assert_not_null(dial, "no dial until %lu", (unsigned long)until);
+	one_lost(o, dial->conn, "connection refused");
+	return o->now;
 }

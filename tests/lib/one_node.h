@@ -29,6 +29,15 @@ struct peer_msg one_hello(uint8_t first, uint64_t incarnation); /* of a peer wit
 /* An inbound session with such a peer, on that connection. */
 void one_peer(struct one *o, uint64_t conn, uint8_t first);
 
+/* A MEMBERS message of one live member. */
+struct peer_msg one_told(uint8_t first, const char *address);
+
+/* The member as dadamctl would show it; first = 0: the one without an id (a seed). Zeroed: unknown. */
+struct control_member one_view(const struct one *o, uint8_t first);
+
+/* Tick by tick to the next dial, which is then refused; when it came. Fails the test after `until`. */
+uint64_t one_next_dial(struct one *o, uint64_t until);
+
 /* Of the last step: the k-th action of the type, the first message of the type on conn; NULL: none. */
 const struct node_action *one_action(const struct one *o, enum node_action_type type, size_t k);
 const struct peer_msg *one_sent(const struct one *o, uint64_t conn, enum peer_type type);

@@ -2,8 +2,6 @@
  * dialled; and one node with its addresses, as dadamctl peers NODE has it. */
 #include "tests/lib/one_node.h"
 
-#include "libcore/base/mem.h"
-
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,47 +20,6 @@ static void down(void)
 }
 
 TestSuite(address, .init = up, .fini = down);
-
-static struct control_member view(uint8_t first)
-{
-	struct control_member *list, found = {0};
-	struct id id = one_id(first);
-	size_t n;
-
-	cr_assert_eq(node_view_members(o.node, o.now, &list, &n), ST_OK);
-	for (size_t i = 0; i < n; i++)
-		if (id_equal(&list[i].id, &id) || (first == 0 && id_is_zero(&list[i].id)))
-			found = list[i];
-	mem_free(list);
-	return found;
-}
-
-static struct peer_msg told(uint8_t first, const char *address)
-{
-	struct peer_msg m = {.type = PEER_MEMBERS};
-
-	m.u.members.items = mem_alloc(1, sizeof *m.u.members.items);
-	m.u.members.n_items = 1;
-	m.u.members.items[0].id = one_id(first);
-	m.u.members.items[0].state = CONTROL_ALIVE;
-	(void)snprintf(m.u.members.items[0].name, 64, "peer-%02x", first);
-	(void)snprintf(m.u.members.items[0].address, 64, "%s", address);
-	return m;
-}
-
-/* Tick by tick to the next dial, which is then refused; when it came. */
-static uint64_t next_dial(uint64_t until)
-{
-	const struct node_action *dial = one_action(&o, NODE_DO_DIAL, 0);
-
-	while (dial == NULL && o.now < until) {
-		one_tick(&o, node_wake_ms(o.node));
-		dial = one_action(&o, NODE_DO_DIAL, 0);
-	}
-	cr_assert_not_null(dial, "no dial until %lu", (unsigned long)until);
-	one_lost(&o, dial->conn, "connection refused");
-	return o.now;
-}
 
 /* ---- several addresses of one member ---- */
 
@@ -138,7 +95,7 @@ Test(address, what_it_says_and_where_it_was_seen_are_both_dialled_in_turn)
 	const char *text;
 
 	peer_saying(1, 0x90, "192.168.0.9:40000", "10.0.0.9:17326");
-	cr_assert_str_eq(view(0x90).address, "10.0.0.9:17326");
+	cr_assert_str_eq(one_view(&o, 0x90).address, "10.0.0.9:17326");
 	one_lost(&o, 1, "connection reset");
 	text = dialled(o.now + 1000);
 	cr_assert(in_order(text, "10.0.0.9:17326 ", "192.168.0.9:17326 "), "%s", text);
@@ -157,7 +114,7 @@ Test(address, an_address_that_worked_is_dialled_before_those_that_did_not)
 	one_opened(&o, conn, 0, "10.0.7.9:17326");
 	one_msg(&o, conn, &hello);
 	one_peer(&o, 2, 0x10);
-	news = told(0x90, "10.0.8.9:17326"); /* heard while it is connected: kept for later */
+	news = one_told(0x90, "10.0.8.9:17326"); /* heard while it is connected: kept for later */
 	one_msg(&o, 2, &news);
 	one_lost(&o, conn, "connection reset");
 	text = dialled(o.now + 1500);
@@ -175,7 +132,7 @@ Test(address, a_member_has_four_addresses_at_most_and_the_worst_goes)
 	one_peer(&o, 2, 0x10);
 	for (int i = 1; i <= 20; i++) {
 		(void)snprintf(address, sizeof address, "10.0.%d.9:17326", i);
-		news = told(0x90, address);
+		news = one_told(0x90, address);
 		one_msg(&o, 2, &news);
 	}
 	one_lost(&o, 1, "connection reset");
@@ -187,7 +144,7 @@ Test(address, a_member_has_four_addresses_at_most_and_the_worst_goes)
 	cr_assert_not_null(strstr(text, "10.0.0.9:17326 "), "%s", text);
 	cr_assert_not_null(strstr(text, "10.0.3.9:17326 "), "%s", text);
 	one_peer(&o, 3, 0x10); /* the silence of the first cost it its session */
-	news = told(0x90, "10.0.77.9:17326"); /* the others fail by now: there is room */
+	news = one_told(0x90, "10.0.77.9:17326"); /* the others fail by now: there is room */
 	one_msg(&o, 3, &news);
 	text = dialled(o.now + 12000);
 	cr_assert_not_null(strstr(text, "10.0.77.9:17326 "), "%s", text);
@@ -196,7 +153,7 @@ Test(address, a_member_has_four_addresses_at_most_and_the_worst_goes)
 
 Test(address, nobody_far_is_told_of_a_loopback_address_nor_believed_about_one)
 {
-	struct peer_msg news = told(0x91, "127.0.0.1:4"), worse = told(0x92, "[fe80::1]:4");
+	struct peer_msg news = one_told(0x91, "127.0.0.1:4"), worse = one_told(0x92, "[fe80::1]:4");
 	const struct peer_msg *list;
 
 	peer_saying(1, 0x90, "127.0.0.1:40000", "127.0.0.1:5");
@@ -208,8 +165,8 @@ Test(address, nobody_far_is_told_of_a_loopback_address_nor_believed_about_one)
 	cr_assert_str_eq(list->u.members.items[0].address, "10.0.0.1:17326");
 	one_msg(&o, 2, &news);
 	one_msg(&o, 2, &worse);
-	cr_assert_eq(view(0x91).state, 0);
-	cr_assert_eq(view(0x92).state, 0);
+	cr_assert_eq(one_view(&o, 0x91).state, 0);
+	cr_assert_eq(one_view(&o, 0x92).state, 0);
 }
 
 Test(address, a_peer_that_listens_on_its_own_loopback_only_is_said_so_and_never_dialled)
@@ -217,8 +174,8 @@ Test(address, a_peer_that_listens_on_its_own_loopback_only_is_said_so_and_never_
 	const char *text;
 
 	peer_saying(1, 0x90, "10.0.0.9:40000", "127.0.0.1:17326");
-	cr_assert_str_eq(view(0x90).address, "");
-	cr_assert_not_null(strstr(view(0x90).note, "loopback"), "%s", view(0x90).note);
+	cr_assert_str_eq(one_view(&o, 0x90).address, "");
+	cr_assert_not_null(strstr(one_view(&o, 0x90).note, "loopback"), "%s", one_view(&o, 0x90).note);
 	one_lost(&o, 1, "connection reset");
 	text = dialled(o.now + 3000);
 	cr_assert_str_eq(text, "");
@@ -332,7 +289,7 @@ Test(address, a_node_of_another_cluster_is_said_to_be_one_and_is_listed)
 
 	(void)snprintf(hello.u.hello.cluster, sizeof hello.u.hello.cluster, "other");
 	cr_assert_eq(answer_to_dial(&hello, NULL), CONTROL_REACH_OTHER_CLUSTER);
-	cr_assert_str_eq(view(0x90).address, "10.0.0.144:17326", "in the list, though no member");
+	cr_assert_str_eq(one_view(&o, 0x90).address, "10.0.0.144:17326", "in the list, though no member");
 }
 
 Test(address, a_protocol_mismatch_is_said_to_be_one)
@@ -432,7 +389,7 @@ Test(address, what_worked_goes_before_what_was_heard_earlier)
 
 	peer_saying(1, 0x90, "10.0.8.9:40000", "10.0.8.9:17326");
 	one_lost(&o, 1, "connection reset");
-	(void)next_dial(o.now + 1000);
+	(void)one_next_dial(&o, o.now + 1000);
 	conn = dialled_peer("10.0.7.9:17326", "10.0.7.9:17326");
 	one_lost(&o, conn, "connection reset");
 	text = dialled(o.now + 1000);
@@ -455,7 +412,7 @@ Test(address, others_are_told_what_worked_from_here_and_what_it_says_itself)
 
 Test(address, a_word_about_an_address_wins_over_where_another_was_seen)
 {
-	struct peer_msg news = told(0x91, "192.168.0.9:17326");
+	struct peer_msg news = one_told(0x91, "192.168.0.9:17326");
 
 	peer_saying(1, 0x90, "192.168.0.9:40000", "10.0.0.9:17326");
 	cr_assert(has_place("peer-90", "192.168.0.9:17326"));
@@ -467,7 +424,7 @@ Test(address, a_word_about_an_address_wins_over_where_another_was_seen)
 
 Test(address, hearsay_about_a_connected_member_takes_no_address_from_another)
 {
-	struct peer_msg news = told(0x91, "10.0.0.9:17326");
+	struct peer_msg news = one_told(0x91, "10.0.0.9:17326");
 
 	peer_saying(1, 0x90, "10.0.0.9:40000", "10.0.0.9:17326");
 	peer_saying(2, 0x91, "10.0.0.8:40000", "10.0.0.8:17326");

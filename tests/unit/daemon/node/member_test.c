@@ -1,8 +1,6 @@
 /* Members and addresses: sources, dialling with back-off for ever, states, what is told to whom. */
 #include "tests/lib/one_node.h"
 
-#include "libcore/base/mem.h"
-
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,55 +20,14 @@ static void down(void)
 
 TestSuite(member, .init = up, .fini = down);
 
-static struct control_member view(uint8_t first)
-{
-	struct control_member *list, found = {0};
-	struct id id = one_id(first);
-	size_t n;
-
-	cr_assert_eq(node_view_members(o.node, o.now, &list, &n), ST_OK);
-	for (size_t i = 0; i < n; i++)
-		if (id_equal(&list[i].id, &id) || (first == 0 && id_is_zero(&list[i].id)))
-			found = list[i];
-	mem_free(list);
-	return found;
-}
-
-static struct peer_msg told(uint8_t first, const char *address)
-{
-	struct peer_msg m = {.type = PEER_MEMBERS};
-
-	m.u.members.items = mem_alloc(1, sizeof *m.u.members.items);
-	m.u.members.n_items = 1;
-	m.u.members.items[0].id = one_id(first);
-	m.u.members.items[0].state = CONTROL_ALIVE;
-	(void)snprintf(m.u.members.items[0].name, 64, "peer-%02x", first);
-	(void)snprintf(m.u.members.items[0].address, 64, "%s", address);
-	return m;
-}
-
-/* Tick by tick to the next dial, which is then refused; when it came. */
-static uint64_t next_dial(uint64_t until)
-{
-	const struct node_action *dial = one_action(&o, NODE_DO_DIAL, 0);
-
-	while (dial == NULL && o.now < until) {
-		one_tick(&o, node_wake_ms(o.node));
-		dial = one_action(&o, NODE_DO_DIAL, 0);
-	}
-	cr_assert_not_null(dial, "no dial until %lu", (unsigned long)until);
-	one_lost(&o, dial->conn, "connection refused");
-	return o.now;
-}
-
 Test(member, a_seed_is_dialled_for_ever_with_growing_pauses_up_to_ten_seconds)
 {
 	uint64_t last, pause, longest = 0;
 
 	one_seed(&o, "10.0.0.9:17326");
-	last = next_dial(o.now);
+	last = one_next_dial(&o, o.now);
 	for (int i = 0; i < 40; i++) {
-		uint64_t at = next_dial(o.now + 20000), cap = i < 6 ? 200U << i : 10000;
+		uint64_t at = one_next_dial(&o, o.now + 20000), cap = i < 6 ? 200U << i : 10000;
 
 		pause = at - last;
 		cr_assert(pause >= cap / 2 && pause <= cap + 1, "pause %d of %lu ms", i, (unsigned long)pause);
@@ -78,8 +35,8 @@ Test(member, a_seed_is_dialled_for_ever_with_growing_pauses_up_to_ten_seconds)
 		last = at;
 	}
 	cr_assert_gt(longest, 7000);
-	cr_assert_not_null(strstr(view(0).note, "10.0.0.9:17326: connection refused, 41 tries"), "%s", view(0).note);
-	cr_assert_str_eq(view(0).flags, "S");
+	cr_assert_not_null(strstr(one_view(&o, 0).note, "10.0.0.9:17326: connection refused, 41 tries"), "%s", one_view(&o, 0).note);
+	cr_assert_str_eq(one_view(&o, 0).flags, "S");
 }
 
 Test(member, a_seed_that_resolves_to_something_else_is_dropped_and_the_new_one_dialled)
@@ -87,7 +44,7 @@ Test(member, a_seed_that_resolves_to_something_else_is_dropped_and_the_new_one_d
 	uint64_t conn;
 
 	one_seed(&o, "10.0.0.9:17326");
-	(void)next_dial(o.now);
+	(void)one_next_dial(&o, o.now);
 	one_seed(&o, "10.0.0.10:17326");
 	conn = one_action(&o, NODE_DO_DIAL, 0)->conn;
 	cr_assert_str_eq(one_action(&o, NODE_DO_DIAL, 0)->address, "10.0.0.10:17326");
@@ -100,22 +57,22 @@ Test(member, a_seed_that_resolves_to_something_else_is_dropped_and_the_new_one_d
 
 Test(member, what_a_peer_tells_is_dialled_and_is_no_verdict)
 {
-	struct peer_msg m = told(0x30, "10.0.0.3:17326");
+	struct peer_msg m = one_told(0x30, "10.0.0.3:17326");
 	const struct node_action *dial;
 
 	one_peer(&o, 1, 0x90);
 	one_msg(&o, 1, &m);
-	cr_assert_eq(view(0x30).state, CONTROL_SUSPECT);
+	cr_assert_eq(one_view(&o, 0x30).state, CONTROL_SUSPECT);
 	if (one_action(&o, NODE_DO_DIAL, 0) == NULL)
 		one_tick(&o, node_wake_ms(o.node));
 	dial = one_action(&o, NODE_DO_DIAL, 0);
 	cr_assert_str_eq(dial->address, "10.0.0.3:17326");
-	cr_assert_str_eq(view(0x30).flags, "X");
+	cr_assert_str_eq(one_view(&o, 0x30).flags, "X");
 }
 
 Test(member, nobody_dials_himself_whatever_is_told)
 {
-	struct peer_msg a = told(0x50, "10.0.0.7:17326"), b = told(0x33, "10.0.0.5:17326");
+	struct peer_msg a = one_told(0x50, "10.0.0.7:17326"), b = one_told(0x33, "10.0.0.5:17326");
 
 	one_peer(&o, 1, 0x90);
 	one_msg(&o, 1, &a);
@@ -128,7 +85,7 @@ Test(member, nobody_dials_himself_whatever_is_told)
 
 Test(member, an_address_that_two_claim_is_dialled_to_see_who_answers)
 {
-	struct peer_msg a = told(0x30, "10.0.0.144:17326");
+	struct peer_msg a = one_told(0x30, "10.0.0.144:17326");
 
 	one_peer(&o, 1, 0x90); /* says that it listens there */
 	one_peer(&o, 2, 0x10);
@@ -163,22 +120,22 @@ Test(member, an_address_without_a_host_is_where_the_peer_was_seen)
 	(void)snprintf(hello.u.hello.address, sizeof hello.u.hello.address, ":5000");
 	one_opened(&o, 1, 1, "[fd00::9]:40000");
 	one_msg(&o, 1, &hello);
-	cr_assert_str_eq(view(0x90).address, "[fd00::9]:5000");
+	cr_assert_str_eq(one_view(&o, 0x90).address, "[fd00::9]:5000");
 }
 
 Test(member, lost_is_suspect_then_dead_then_alive_again)
 {
 	one_peer(&o, 1, 0x90);
 	one_lost(&o, 1, "connection reset by peer");
-	cr_assert_eq(view(0x90).state, CONTROL_SUSPECT);
-	cr_assert_not_null(strstr(view(0x90).note, "connection reset by peer"));
+	cr_assert_eq(one_view(&o, 0x90).state, CONTROL_SUSPECT);
+	cr_assert_not_null(strstr(one_view(&o, 0x90).note, "connection reset by peer"));
 	one_tick(&o, 14999);
-	cr_assert_eq(view(0x90).state, CONTROL_SUSPECT);
+	cr_assert_eq(one_view(&o, 0x90).state, CONTROL_SUSPECT);
 	one_tick(&o, 15000);
-	cr_assert_eq(view(0x90).state, CONTROL_DEAD);
+	cr_assert_eq(one_view(&o, 0x90).state, CONTROL_DEAD);
 	one_peer(&o, 2, 0x90);
-	cr_assert_eq(view(0x90).state, CONTROL_ALIVE);
-	cr_assert_str_eq(view(0x90).note, "");
+	cr_assert_eq(one_view(&o, 0x90).state, CONTROL_ALIVE);
+	cr_assert_str_eq(one_view(&o, 0x90).note, "");
 }
 
 Test(member, an_orderly_bye_is_left)
@@ -187,9 +144,9 @@ Test(member, an_orderly_bye_is_left)
 
 	one_peer(&o, 1, 0x90);
 	one_msg(&o, 1, &bye);
-	cr_assert_eq(view(0x90).state, CONTROL_LEFT);
+	cr_assert_eq(one_view(&o, 0x90).state, CONTROL_LEFT);
 	one_tick(&o, 30000);
-	cr_assert_eq(view(0x90).state, CONTROL_LEFT);
+	cr_assert_eq(one_view(&o, 0x90).state, CONTROL_LEFT);
 }
 
 Test(member, the_remembered_table_is_dialled_and_dead_after_a_while)
@@ -200,15 +157,15 @@ Test(member, the_remembered_table_is_dialled_and_dead_after_a_while)
 	(void)snprintf(r.address, sizeof r.address, "10.0.0.2:17326");
 	one_step(&o, &(struct node_event){.type = NODE_EV_REMEMBERED, .members = &r, .n_items = 1});
 	cr_assert_str_eq(one_action(&o, NODE_DO_DIAL, 0)->address, "10.0.0.2:17326");
-	cr_assert_str_eq(view(0x20).flags, "R");
+	cr_assert_str_eq(one_view(&o, 0x20).flags, "R");
 	one_tick(&o, 15000);
-	cr_assert_eq(view(0x20).state, CONTROL_DEAD);
+	cr_assert_eq(one_view(&o, 0x20).state, CONTROL_DEAD);
 }
 
 Test(member, the_table_takes_the_place_of_the_longest_dead_and_never_overflows)
 {
 	for (uint32_t i = 0; i < 300; i++) {
-		struct peer_msg m = told((uint8_t)(i % 255 + 1), "10.1.0.1:1");
+		struct peer_msg m = one_told((uint8_t)(i % 255 + 1), "10.1.0.1:1");
 
 		m.u.members.items[0].id.b[1] = (uint8_t)(i / 255);
 		(void)snprintf(m.u.members.items[0].address, 64, "10.1.%u.%u:1", i / 256, i % 256);
@@ -218,7 +175,7 @@ Test(member, the_table_takes_the_place_of_the_longest_dead_and_never_overflows)
 		one_tick(&o, o.now + 100);
 		one_msg(&o, 1, &(struct peer_msg){.type = PEER_PING});
 	}
-	cr_assert_eq(view(0x90).state, CONTROL_ALIVE);
+	cr_assert_eq(one_view(&o, 0x90).state, CONTROL_ALIVE);
 }
 
 Test(member, the_stored_table_has_members_with_addresses)
