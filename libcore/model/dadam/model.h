@@ -113,8 +113,66 @@ struct dadam_model {
 	 * into n. */
 	int (*evaluate)(void *instance, const dadam_real *x, struct dadam_metric *out, uint32_t *n);
 
-	/* [any] Optional abilities by name ("dadam.stages/1"); NULL when there is none. May be NULL. */
+	/* [any] Optional abilities by name: DADAM_STAGES (struct dadam_stages); NULL when there is none. May be NULL. */
 	const void *(*extension)(const char *name);
+};
+
+/* ---- the ability to be cut into layers ----
+ *
+ * A pipeline job runs the layers of a model on several workers: each holds a range of them, first <= l < end,
+ * and runs it with that range's part of x. The last layer ends in the loss. What a range computes does not
+ * depend on where it was cut: forward(0, n) gives the same bits as forward(0, c) and forward(c, n). */
+#define DADAM_STAGES "dadam.stages/1"
+
+struct dadam_layer {
+	char name[64];
+	uint64_t offset;   /* first element in x; the layers lie one after another and cover x */
+	uint64_t n_params; /* 0 is allowed */
+	uint64_t n_in;     /* numbers per row that enter; 0 for layer 0, which reads its rows itself */
+	uint64_t n_out;    /* numbers per row that leave; 0 for the last layer */
+};
+
+/* One range of layers at work on one batch. Numbers of rows lie row after row (n_rows x n_in ...). */
+struct dadam_range {
+	uint32_t struct_size;
+	uint32_t first, end;    /* layers, first < end */
+	const dadam_real *x;    /* this range's parameters only; NULL when there are none */
+	const uint64_t *rows;   /* numbers of the rows: training rows, or test rows in test() */
+	size_t n_rows;
+	const dadam_real *in;   /* what the layer before gave; NULL when first is 0 */
+	dadam_real *kept;       /* kept() numbers: written by forward(), read by backward() */
+};
+
+struct dadam_stages {
+	uint32_t struct_size; /* sizeof(struct dadam_stages) at build time */
+
+	/* [loaded] How many layers there are, > 0. */
+	uint32_t (*n_layers)(void *instance);
+
+	/* [loaded] Layer l < n_layers. */
+	int (*layer)(void *instance, uint32_t l, struct dadam_layer *out);
+
+	/* [loaded] How many numbers forward() of that range keeps for backward(), beside its input. */
+	uint64_t (*kept)(void *instance, uint32_t first, uint32_t end, size_t n_rows);
+
+	/* [loaded] out: n_rows x n_out of layer end-1; NULL when the range has the last layer, which then gives the
+	 * mean loss over the rows (loss is NULL otherwise). Pure in (r, rows). */
+	int (*forward)(void *instance, const struct dadam_range *r, dadam_real *out, double *loss);
+
+	/* [loaded] After forward() of the same range, rows, x and in: the gradient of the mean loss. d_out: what
+	 * the layer after gave; NULL for the last layer. grad: this range's parameters, overwritten whole. d_in: n_rows x
+	 * n_in, overwritten; NULL when first is 0. Other copies may have gone forward in between: all that is
+	 * remembered lies in r->kept. */
+	int (*backward)(void *instance, const struct dadam_range *r, const dadam_real *d_out, dadam_real *grad,
+			dadam_real *d_in);
+
+	/* [loaded] As forward, on test rows, nothing is kept. The last layer gives means over these rows: "loss"
+	 * first, at most DADAM_MAX_METRICS (metrics and n are NULL otherwise). */
+	int (*test)(void *instance, const struct dadam_range *r, dadam_real *out, struct dadam_metric *metrics, uint32_t *n);
+
+	/* [loaded] After each step: move x (of that range) into the allowed set, such as the l_inf ball of an
+	 * adversarial example. NULL: everything is allowed. */
+	int (*project)(void *instance, uint32_t first, uint32_t end, dadam_real *x);
 };
 
 #define DADAM_MODEL_HEAD                                                                           \
