@@ -21,7 +21,7 @@ from harness import BUILD, check, main, skip, test
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DEBS, BASE = os.environ.get("DADAM_DEBS", os.path.join(BUILD, "debs")), os.path.join(BUILD, "debian-base")
 # what the packages depend on, and systemd: installed with the base, so that the tests need no network
-LIBRARIES = "libfyaml0 libisal2 libjansson4 libopenblas0 libopenblas0-serial libprotobuf-c1 libuv1 libzstd1 pkg-config systemd"
+LIBRARIES = "libdnnl2 libfyaml0 libisal2 libjansson4 libopenblas0 libopenblas0-serial libprotobuf-c1 libuv1 libzstd1 pkg-config systemd"
 ENV = {**{k: v for k, v in os.environ.items() if not k.endswith("SAN_OPTIONS")}, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C"}
 _made = {}
 
