@@ -76,14 +76,13 @@ MUST_CHECK enum status frame_parser_feed(struct frame_parser *p, const uint8_t *
 /* 1 between two frames (nothing of the next one has been read), 0 within one or after an error. */
 int frame_parser_is_idle(const struct frame_parser *p);
 
-/* An encoded frame: immutable, counted (by one thread), shared by all links that send it. The payload
- * follows the head in memory, so a uv_write may take it as one part of head_len + payload_len bytes at
- * `bytes`, or as two. */
+/* An encoded frame: immutable, counted (by one thread), shared by all links that send it. Written as two
+ * parts, head_len bytes at `bytes` and payload_len at `payload`. */
 struct blob {
 	uint32_t refs;
 	uint32_t head_len;    /* header and head, at bytes */
 	uint8_t *bytes;
-	uint8_t *payload;     /* payload_len bytes; part of the same allocation */
+	uint8_t *payload;     /* payload_len bytes; part of the same allocation, but for blob_wrap() */
 	uint32_t payload_len;
 	uint32_t payload_cap;
 };
@@ -91,6 +90,10 @@ struct blob {
 /* A blob with room for a payload of up to cap bytes. The caller fills payload, sets payload_len, and
  * seals it. Counted: starts at 1. NULL without memory. */
 struct blob *blob_create(uint32_t payload_cap);
+
+/* A blob whose payload lies elsewhere and stays the caller's: it must not change or go before the blob is
+ * freed (conn_send_blob's `sent` says so). Counted: starts at 1. NULL without memory. */
+struct blob *blob_wrap(const uint8_t *payload, uint32_t payload_len);
 struct blob *blob_ref(struct blob *b);
 void blob_unref(struct blob *b); /* frees at 0; NULL is allowed */
 

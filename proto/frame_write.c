@@ -1,7 +1,7 @@
 /* Making frames: checksum, tail of the head, small frames into a buffer, big ones as blobs.
  *
  * A blob keeps a fixed room before its payload. Sealing writes header and head backwards from the
- * payload, so that the whole frame lies in one piece: one checksum, and one iovec if the writer likes. */
+ * payload. A payload that lies elsewhere is only pointed at. */
 #include "proto/frame.h"
 
 #include "libcore/base/bytes.h"
@@ -108,6 +108,17 @@ struct blob *blob_create(uint32_t payload_cap)
 	return b;
 }
 
+struct blob *blob_wrap(const uint8_t *payload, uint32_t payload_len)
+{
+	struct blob *b = blob_create(0);
+
+	if (b == NULL)
+		return NULL;
+	b->payload = (uint8_t *)(uintptr_t)payload; /* only read */
+	b->payload_len = b->payload_cap = payload_len;
+	return b;
+}
+
 struct blob *blob_ref(struct blob *b)
 {
 	b->refs++;
@@ -123,7 +134,7 @@ void blob_unref(struct blob *b)
 enum status blob_seal(struct blob *b, uint8_t type, uint16_t flags, const uint8_t *head,
 		size_t head_len, int has_payload, struct error *err)
 {
-	uint8_t tail[FRAME_MAX_TAIL];
+	uint8_t tail[FRAME_MAX_TAIL], *end = (uint8_t *)(b + 1) + BLOB_ROOM;
 	uint32_t tail_len = has_payload ? frame_put_tail(tail, b->payload_len) : 0;
 	enum status st = check(flags, head_len + tail_len, b->payload_len, has_payload, err);
 
@@ -137,13 +148,13 @@ enum status blob_seal(struct blob *b, uint8_t type, uint16_t flags, const uint8_
 				b->payload_cap);
 
 	b->head_len = FRAME_HEADER_BYTES + (uint32_t)head_len + tail_len;
-	b->bytes = b->payload - b->head_len;
+	b->bytes = end - b->head_len;
 	put_header(b->bytes, type, (uint32_t)head_len + tail_len, b->payload_len, has_payload);
 	if (head_len > 0)
 		memcpy(b->bytes + FRAME_HEADER_BYTES, head, head_len);
 	if (tail_len > 0)
-		memcpy(b->payload - tail_len, tail, tail_len);
+		memcpy(end - tail_len, tail, tail_len);
 	bytes_store_u32(b->bytes + FRAME_AT_CRC,
-			frame_crc32c(0, b->bytes, (size_t)b->head_len + b->payload_len));
+			frame_crc32c(frame_crc32c(0, b->bytes, b->head_len), b->payload, b->payload_len));
 	return ST_OK;
 }

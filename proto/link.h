@@ -1,4 +1,4 @@
-/* What workers say to each other on links. Model bytes are the frame's payload and are never copied
+/* What workers say to each other on links. Model bytes and activations are the frame's payload and are never copied
  * by the codec: encode into a blob's payload, decode to where the frame's sink put them. */
 #ifndef PROTO_LINK_H
 #define PROTO_LINK_H
@@ -6,6 +6,9 @@
 #include "proto/frame.h"
 
 #define LINK_MAX_SEGMENT (FRAME_MAX_PAYLOAD_LINK / 4U) /* parameters per segment */
+#define LINK_MAX_STAGES 64U
+#define LINK_MAX_LAYERS 65536U
+#define LINK_MAX_NUMBERS ((uint64_t)1 << 40) /* in one activation */
 
 enum link_type {
 	LINK_UP = 32,          /* first frame of each side */
@@ -14,7 +17,13 @@ enum link_type {
 	LINK_ALIVE = 35,
 	LINK_BYE = 36,
 	LINK_MODEL_SUM = 37,   /* payload: one segment, sum over a subtree, on its way to the root */
-	LINK_MODEL_MEAN = 38   /* payload: one segment of the mean, on its way down */
+	LINK_MODEL_MEAN = 38,  /* payload: one segment of the mean, on its way down */
+	LINK_PIPELINE_BEGIN = 39,
+	LINK_ACTIVATION = 40,      /* payload: a part of what a layer gave, downstream */
+	LINK_ACTIVATION_GRAD = 41, /* payload: a part of the gradient of that, upstream */
+	LINK_PIPELINE_END = 42,
+	LINK_PIPELINE_ASK_STOP = 43,
+	LINK_PIPELINE_LOST = 44
 };
 
 /* How a payload was made after the compressor. */
@@ -51,6 +60,35 @@ struct link_model_delta { /* also MODEL_SUM and MODEL_MEAN */
 	uint8_t dense;        /* the replica itself, not a difference */
 };
 
+struct link_stage {
+	uint32_t layer;       /* its first */
+};
+
+struct link_pipeline_begin {
+	uint32_t n_stages;
+	struct link_stage stages[LINK_MAX_STAGES]; /* the first begins with layer 0, the others above the one before */
+};
+
+enum link_pass { LINK_PASS_TRAIN = 0, LINK_PASS_TEST = 1 };
+enum link_format { LINK_FLOAT32 = 0, LINK_BF16 = 1 };
+
+struct link_activation {  /* also ACTIVATION_GRAD */
+	uint64_t iteration;
+	uint32_t sample;      /* the copy k; of test rows: the number of the chunk of rows */
+	enum link_pass pass;
+	enum link_format format;
+	uint64_t offset;      /* numbers before this part; parts come in order, none is left out */
+	uint64_t total;       /* numbers in all parts */
+};
+
+struct link_pipeline_end { /* also ASK_STOP */
+	uint64_t iteration;   /* so many are all; ASK_STOP: what the sender has done */
+};
+
+struct link_pipeline_lost {
+	uint32_t stage;
+};
+
 struct link_alive {
 	uint64_t round;
 	int32_t waiting_for;  /* rank, or -1 */
@@ -69,18 +107,28 @@ struct link_msg {
 		struct link_model_delta delta;
 		struct link_alive alive;
 		struct link_bye bye;
+		struct link_pipeline_begin pipeline;
+		struct link_activation activation;
+		struct link_pipeline_end end;
+		struct link_pipeline_lost lost;
 	} u;
 };
 
 /* Small frames, appended to out. */
 MUST_CHECK enum status link_encode(struct buf *out, const struct link_msg *m, struct error *err);
 
-/* Seal a blob whose payload is filled (never empty): MODEL_DELTA, MODEL_SUM, MODEL_MEAN. */
+/* Seal a blob whose payload is filled (never empty): MODEL_DELTA, MODEL_SUM, MODEL_MEAN, ACTIVATION, ACTIVATION_GRAD. */
 MUST_CHECK enum status link_seal(struct blob *b, const struct link_msg *m, struct error *err);
 
 /* The payload stays in the frame (f->payload). Checks types, enums and that a payload is there exactly
- * for the model frames: of encoded_len bytes when raw, of fewer when compressed. Owns nothing. Also usable from a frame_sink, before the payload is read. */
+ * for the frames that link_has_payload(): of encoded_len bytes when raw, of fewer when compressed; of whole numbers
+ * within `total`. Owns nothing. Also usable from a frame_sink, before the payload is read. */
 MUST_CHECK enum status link_decode(struct link_msg *m, const struct frame *f, struct error *err);
+
+int link_has_payload(enum link_type t);
+
+/* Bytes of one number. */
+uint32_t link_format_bytes(enum link_format f);
 
 const char *link_type_text(enum link_type t);
 

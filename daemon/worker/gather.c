@@ -259,6 +259,8 @@ void gather_link(struct gather *g, const struct links_event *from)
 	case LINKS_BEGIN:
 	case LINKS_ALIVE:
 	case LINKS_BYE:
+	case LINKS_PIPELINE:
+	case LINKS_TENSOR:
 		break;
 	}
 }

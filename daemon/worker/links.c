@@ -3,7 +3,7 @@
  * The life of a link, in the order of this file:
  *
  *   links_take ─► on_open ─► payload_at, on_frame ─► events
- *   (sending: links_send.c)
+ *   (sending: links_send.c; activations: links_tensor.c)
  *   links_tick (silence), links_close, links_finish ─► on_close ─► CLOSED, free */
 #include "daemon/worker/links_private.h"
 
@@ -173,6 +173,10 @@ static enum status payload_at(void *data, const struct frame *f, uint8_t **dst, 
 	struct link_msg m;
 	enum status st = link_decode(&m, f, err);
 
+	if (st == ST_OK && (m.type == LINK_ACTIVATION || m.type == LINK_ACTIVATION_GRAD)) {
+		st = links_tensor_at(k, &m, dst, err);
+		return st == ST_OK ? ST_OK : error_wrap(err, st, "rank %u", k->rank);
+	}
 	if (st == ST_OK)
 		st = check_segment(k, &m.u.delta, err);
 	if (st == ST_OK)
@@ -249,6 +253,19 @@ static enum status dispatch(struct link *k, const struct frame *f, const struct 
 	case LINK_MODEL_SUM:
 	case LINK_MODEL_MEAN:
 		return take_model(k, f, m, err);
+	case LINK_ACTIVATION:
+	case LINK_ACTIVATION_GRAD:
+		links_tensor_here(k, m, f->payload_len);
+		return ST_OK;
+	case LINK_PIPELINE_BEGIN:
+	case LINK_PIPELINE_END:
+	case LINK_PIPELINE_ASK_STOP:
+	case LINK_PIPELINE_LOST:
+		st = links_check_direction(k, m->type, err);
+		if (st != ST_OK)
+			return st;
+		ev.type = LINKS_PIPELINE;
+		break;
 	case LINK_ALIVE:
 		ev.type = LINKS_ALIVE;
 		break;

@@ -8,7 +8,8 @@
  * place where a payload goes is free. A peer that breaks a rule is closed with the reason.
  *
  * Places: per slot, `window` segments of memory; segment s of a model frame lands in place s % window
- * (straight from the socket when it comes raw) and stays until links_release. Loop thread only. */
+ * (straight from the socket when it comes raw) and stays until links_release. The numbers of an activation (pipeline
+ * jobs) go straight to where the owner's `place` says, part after part. Loop thread only. */
 #ifndef DAEMON_WORKER_LINKS_H
 #define DAEMON_WORKER_LINKS_H
 
@@ -31,7 +32,9 @@ enum links_event_type {
 	LINKS_MODEL,  /* slot, msg (MODEL_DELTA, _SUM, _MEAN): decoded, in its place; or as bytes */
 	LINKS_ALIVE,  /* slot, msg */
 	LINKS_BYE,    /* slot, msg */
-	LINKS_SENT,   /* slot, model (which of the three), round, segment: left for the kernel */
+	LINKS_PIPELINE, /* slot, msg: PIPELINE_BEGIN, _END, _ASK_STOP, _LOST; from the right side */
+	LINKS_TENSOR, /* slot, msg: the last part of an ACTIVATION or ACTIVATION_GRAD; all of it is in its place */
+	LINKS_SENT,   /* slot, model (its type), round, segment (activations: iteration, sample): left for the kernel */
 	LINKS_CLOSED  /* slot, rank, link, why */
 };
 
@@ -48,6 +51,11 @@ struct links_event {
 	const char *why;
 };
 
+/* Pipeline jobs: where does this activation or gradient belong? m: its first part, from the right side, in the job's
+ * format. *place: room for m->u.activation.total numbers of that format, until LINKS_TENSOR. ST_PROTO: it is not
+ * due, has another size, or its place is still in use. */
+typedef enum status (*links_place_fn)(void *data, const struct link_msg *m, uint8_t **place, struct error *err);
+
 struct links_config {
 	uint32_t rank, n_ranks; /* own */
 	size_t n_params;
@@ -57,8 +65,10 @@ struct links_config {
 	char congestion[16];
 	enum wire_mode zstd, delta;
 	const struct compress_config *compress; /* jobs with replicas: copied; NULL: parameters travel */
+	enum link_format format; /* of activations */
 	void *data;
 	void (*on_event)(void *data, const struct links_event *ev);
+	links_place_fn place;   /* NULL: no pipeline job, activations are refused */
 };
 
 struct links;
@@ -87,6 +97,12 @@ MUST_CHECK enum status links_send_model(struct links *l, uint64_t slots, struct 
 /* The same for a MODEL_DELTA whose len bytes a compressor made; m->u.delta.seq, hash, dense are filled. */
 MUST_CHECK enum status links_send_bytes(struct links *l, uint64_t slots, struct link_msg *m, const uint8_t *bytes,
 		size_t len, struct error *err);
+
+/* Pipeline jobs: an ACTIVATION or ACTIVATION_GRAD with iteration, sample, pass and total filled; format and offset
+ * are filled here. The numbers, in the job's format, are not copied: they must stay until SENT, or CLOSED of the
+ * slot. ST_NOMEM. Nothing happens on a slot that is closed or closing. */
+MUST_CHECK enum status links_send_tensor(struct links *l, uint32_t slot, const struct link_msg *m,
+		const uint8_t *numbers, struct error *err);
 
 void links_read(struct links *l, uint32_t slot, int on);
 void links_close(struct links *l, uint32_t slot, const char *why);

@@ -5,6 +5,12 @@
 
 #include "daemon/worker/links.h"
 
+struct links_tensor { /* of which parts are coming in */
+	struct link_activation head;
+	uint64_t got; /* numbers of it that are here; 0: none is coming */
+	uint8_t *place;
+};
+
 struct link {
 	struct links *all;
 	uint32_t slot, rank;
@@ -19,6 +25,7 @@ struct link {
 	struct bases_link base;
 	uint64_t timed;      /* conn's bytes whose time is in busy_s, or before it */
 	double busy_s, busy_bytes; /* this round: what the network took for what was sent */
+	struct links_tensor down, up; /* ACTIVATION, ACTIVATION_GRAD */
 	char why[160];
 };
 
@@ -35,6 +42,16 @@ struct links {
 };
 
 void links_tell(struct links *l, struct links_event ev);
+
+/* links_tensor.c. Is this frame of pipeline jobs one that may come from this side? */
+MUST_CHECK enum status links_check_direction(const struct link *k, enum link_type type, struct error *err);
+
+/* The place of a part, before it is read; and that it is there. */
+MUST_CHECK enum status links_tensor_at(struct link *k, const struct link_msg *m, uint8_t **dst, struct error *err);
+void links_tensor_here(struct link *k, const struct link_msg *m, uint32_t payload_len);
+
+/* A frame with payload has left: SENT. conn_sent_fn; data: the link. */
+void links_on_sent(void *data, struct conn *c, uint64_t tag, int status);
 
 /* The link in that slot; NULL when there is none, or it is closing. */
 struct link *links_alive(const struct links *l, uint32_t slot);

@@ -1,12 +1,10 @@
 /* The sending half of links: frames, segments to many links at once, and how fast they leave. See links.h.
  *
  *   links_send
- *   links_send_model ─► (wire.delta: send_numbered) ─┬► send_blob ─► on_sent ─► SENT event
+ *   links_send_model ─► (wire.delta: send_numbered) ─┬► send_blob ─► links_on_sent ─► SENT event
  *   links_send_bytes ────────────────────────────────┘
- *   links_round_over: what was timed in on_sent goes to the lossless stage's rule */
+ *   links_round_over: what was timed in links_on_sent goes to the lossless stage's rule */
 #include "daemon/worker/links_private.h"
-
-static void on_sent(void *data, struct conn *c, uint64_t tag, int status);
 
 void links_send(struct links *l, uint32_t slot, const struct link_msg *m)
 {
@@ -48,7 +46,7 @@ static void send_blob(struct links *l, uint64_t slots, const struct link_msg *m,
 
 		if (k == NULL)
 			continue;
-		if (conn_send_blob(k->conn, b, on_sent, k, tag_of(m), &why) != ST_OK) {
+		if (conn_send_blob(k->conn, b, links_on_sent, k, tag_of(m), &why) != ST_OK) {
 			links_close(l, s, why.msg);
 			continue;
 		}
@@ -134,7 +132,7 @@ static void take_time(struct link *k)
 	k->timed = sent;
 }
 
-static void on_sent(void *data, struct conn *c, uint64_t tag, int status)
+void links_on_sent(void *data, struct conn *c, uint64_t tag, int status)
 {
 	struct link *k = data;
 

@@ -371,6 +371,9 @@ void rounds_link(struct rounds *r, const struct links_event *from)
 	case LINKS_CLOSED:
 		ev.type = GOSSIP_EV_LINK_CLOSED;
 		break;
+	case LINKS_PIPELINE:
+	case LINKS_TENSOR:
+		return; /* of pipeline jobs: a gossip job's links refuse them */
 	}
 	if (is_taken(r, from))
 		feed(r, &ev);

@@ -234,6 +234,8 @@ static const struct {
 		{"peer", "record_payload_only", BYTES("\6\3abc")},
 		{"link", "empty_delta", BYTES("\42\4abcd")},
 		{"link", "delta_claims_1m", BYTES("\42\1\x18\x01\x28\x01\x30\x80\x80\x40x")},
+		{"link", "activation_at_2_40", BYTES("\50\4\x28\x80\x80\x80\x80\x80\x20\x30\x80\x80\x80\x80\x80\x20" "abcd")},
+		{"link", "pipeline_of_layer_0_tenfold", BYTES("\47\0\x0a\0\x0a\0\x0a\0\x0a\0\x0a\0\x0a\0\x0a\0\x0a\0\x0a\0\x0a\0")},
 		{"link", "alive_waits_for_min", BYTES("\43\0\x10\xff\xff\xff\xff\x0f")},
 		{"worker", "bool_2", BYTES("\123\0\x18\x02")},
 		{"worker", "enum_negative", BYTES("\121\0\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x12\0")},

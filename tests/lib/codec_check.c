@@ -33,24 +33,26 @@ FINI(peer, peer_msg_fini)
 FRONT(any_worker, worker)
 FINI(worker, worker_msg_fini)
 
-static int is_model(enum link_type type)
+/* Model frames get a payload as long as the head says, when raw; activations one number. */
+static uint32_t payload_of(const struct link_msg *m)
 {
-	return type == LINK_MODEL_DELTA || type == LINK_MODEL_SUM || type == LINK_MODEL_MEAN;
+	if (m->type == LINK_ACTIVATION || m->type == LINK_ACTIVATION_GRAD)
+		return link_format_bytes(m->u.activation.format);
+	return m->u.delta.encoded_len - (m->u.delta.lossless == LINK_RAW ? 0 : 1);
 }
 
-/* Model frames get a payload as long as the head says, when raw. */
 static enum status any_link_encode(struct buf *out, const void *m, struct error *err)
 {
 	const struct link_msg *link = m;
 	struct blob *b;
 	enum status st;
 
-	if (!is_model(link->type))
+	if (!link_has_payload(link->type))
 		return link_encode(out, link, err);
-	b = blob_create(link->u.delta.encoded_len);
+	b = blob_create(payload_of(link));
 	if (b == NULL)
 		return error_set(err, ST_NOMEM, "no blob");
-	b->payload_len = link->u.delta.encoded_len - (link->u.delta.lossless == LINK_RAW ? 0 : 1);
+	b->payload_len = payload_of(link);
 	st = link_seal(b, link, err);
 	if (st == ST_OK)
 		st = buf_append(out, b->bytes, (size_t)b->head_len + b->payload_len);

@@ -1,97 +1,23 @@
 /* See proto_samples.h. */
 #include "tests/lib/proto_samples.h"
 
-#include "libcore/base/mem.h"
+#include "tests/lib/sample_values.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 const uint8_t sample_peer_types[] = {PEER_HELLO, PEER_PING, PEER_PONG, PEER_MEMBERS, PEER_BYE,
 		PEER_JOB_RECORD, PEER_JOB_RANK, PEER_JOB_OFFER, PEER_JOB_ANSWER, PEER_LINK_OFFER,
 		PEER_LINK_ANSWER, PEER_LINK_HELLO, PEER_LINK_ACCEPT, 0};
-const uint8_t sample_link_types[] = {LINK_UP, LINK_ROUND_BEGIN, LINK_MODEL_DELTA, LINK_ALIVE, LINK_BYE,
-		LINK_MODEL_SUM, LINK_MODEL_MEAN, 0};
 const uint8_t sample_worker_types[] = {WORKER_SETUP, WORKER_LINK_HANDOVER, WORKER_RANK_GONE, WORKER_ORDER,
 		WORKER_COLLECT, WORKER_QUIT, WORKER_READY, WORKER_PROGRESS, WORKER_LOG, WORKER_LINK_STATE,
 		WORKER_MEAN, WORKER_DONE, WORKER_FAILED, 0};
 
-/* Where the next value comes from. */
-static int greatest;
-static uint32_t last;
-
-static void start(enum sample_size size)
-{
-	greatest = size == SAMPLE_GREATEST;
-	last = 0;
-}
-
-static uint64_t u64(void)
-{
-	last++;
-	return greatest ? UINT64_MAX : (uint64_t)last * 1000000007U;
-}
-
-static uint32_t u32(void)
-{
-	last++;
-	return greatest ? UINT32_MAX : last * 1000003U;
-}
-
-/* least..most */
-static uint32_t within(uint32_t least, uint32_t most)
-{
-	last++;
-	return greatest ? most : least + last % (most - least + 1);
-}
-
-static double real_number(void)
-{
-	last++;
-	return greatest ? -1.7976931348623157e308 : last / 3.0;
-}
-
-static void fill_text(char *dst, size_t size)
-{
-	last++;
-	if (!greatest) {
-		(void)snprintf(dst, size, "t\xc3\xa9%u", last);
-		return;
-	}
-	memset(dst, 'a' + (int)(last % 26), size - 1);
-	dst[size - 1] = 0;
-}
-#define TEXT(array) fill_text(array, sizeof(array))
-
-static void fill_bytes(uint8_t *dst, size_t size)
-{
-	for (size_t i = 0; i < size; i++)
-		dst[i] = greatest ? 0xff : (uint8_t)(last + i);
-	last++;
-}
-
-static struct id id(void)
-{
-	struct id made;
-
-	fill_bytes(made.b, sizeof made.b);
-	return made;
-}
-
-static char *string(size_t most)
-{
-	size_t len = greatest ? most : 20;
-	char *s = mem_alloc(len + 1, 1);
-
-	for (size_t i = 0; i < len; i++)
-		s[i] = i % 10 == 9 ? '\n' : (char)('a' + (last + i) % 26);
-	last++;
-	return s;
-}
+int sample_is_greatest;
+uint32_t sample_last;
 
 static uint32_t fill_metrics(struct control_metric metrics[CONTROL_MAX_METRICS])
 {
-	uint32_t n = greatest ? CONTROL_MAX_METRICS : 2;
+	uint32_t n = sample_is_greatest ? CONTROL_MAX_METRICS : 2;
 
 	for (uint32_t i = 0; i < n; i++) {
 		TEXT(metrics[i].name);
@@ -109,7 +35,7 @@ static void fill_progress(struct control_rank *r)
 	r->wire_bytes = u64();
 	r->compute_s = real_number();
 	r->wait_s = real_number();
-	r->waiting_for = greatest ? (int32_t)CONTROL_MAX_RANKS - 1 : -1;
+	r->waiting_for = sample_is_greatest ? (int32_t)CONTROL_MAX_RANKS - 1 : -1;
 	r->links_up = u32();
 	r->links_wanted = u32();
 	r->missed_segments = u64();
@@ -156,7 +82,7 @@ static void fill_job(struct control_job *j, int with_ranks)
 	j->n_mean_metrics = fill_metrics(j->mean_metrics);
 	if (!with_ranks)
 		return;
-	j->n_ranks_sent = greatest ? CONTROL_MAX_RANKS : 2;
+	j->n_ranks_sent = sample_is_greatest ? CONTROL_MAX_RANKS : 2;
 	j->ranks = mem_alloc(j->n_ranks_sent, sizeof *j->ranks);
 	for (uint32_t i = 0; i < j->n_ranks_sent; i++)
 		fill_rank(&j->ranks[i], i);
@@ -248,7 +174,7 @@ void sample_request(struct control_request *m, enum control_request_type type, e
 
 static void fill_chunk(struct control_response *m)
 {
-	m->chunk_len = greatest ? CONTROL_MAX_CHUNK : 100;
+	m->chunk_len = sample_is_greatest ? CONTROL_MAX_CHUNK : 100;
 	m->chunk = mem_alloc(m->chunk_len, 1);
 	fill_bytes(m->chunk, m->chunk_len);
 }
@@ -265,15 +191,15 @@ void sample_response(struct control_response *m, enum control_request_type type,
 	m->total = u64();
 	m->ended = 1;
 	if (type == CONTROL_PEERS) {
-		m->n_members = greatest ? CONTROL_MAX_MEMBERS : 3;
+		m->n_members = sample_is_greatest ? CONTROL_MAX_MEMBERS : 3;
 		m->members = mem_alloc(m->n_members, sizeof *m->members);
 		for (size_t i = 0; i < m->n_members; i++)
 			fill_member(&m->members[i]);
-		if (!greatest) /* one node's places never come with the whole list */
+		if (!sample_is_greatest) /* one node's places never come with the whole list */
 			fill_places(m);
 	}
 	if (type == CONTROL_JOBS || type == CONTROL_JOB) {
-		m->n_jobs = type == CONTROL_JOB ? 1 : greatest ? CONTROL_MAX_JOBS : 3;
+		m->n_jobs = type == CONTROL_JOB ? 1 : sample_is_greatest ? CONTROL_MAX_JOBS : 3;
 		m->jobs = mem_alloc(m->n_jobs, sizeof *m->jobs);
 		for (size_t i = 0; i < m->n_jobs; i++)
 			fill_job(&m->jobs[i], type == CONTROL_JOB);
@@ -314,7 +240,7 @@ static void fill_record(struct job_record *m)
 	m->spec = string(JOB_MAX_SPEC);
 	fill_terms(&m->terms);
 	m->ballot = ballot();
-	m->n_ranks = greatest ? JOB_MAX_RANKS : 3;
+	m->n_ranks = sample_is_greatest ? JOB_MAX_RANKS : 3;
 	m->ranks = mem_alloc(m->n_ranks, sizeof *m->ranks);
 	for (uint32_t i = 0; i < m->n_ranks; i++) {
 		m->ranks[i].version = u64();
@@ -356,7 +282,7 @@ static void fill_hello(struct peer_hello *h)
 
 static void fill_members(struct peer_members *m)
 {
-	m->n_items = greatest ? PEER_MAX_MEMBERS : 3;
+	m->n_items = sample_is_greatest ? PEER_MAX_MEMBERS : 3;
 	m->items = mem_alloc(m->n_items, sizeof *m->items);
 	for (size_t i = 0; i < m->n_items; i++) {
 		m->items[i].id = id();
@@ -450,57 +376,6 @@ void sample_peer(struct peer_msg *m, enum peer_type type, enum sample_size size)
 	memset(m, 0, sizeof *m);
 	m->type = type;
 	fill_peer(m);
-}
-
-static void fill_delta(struct link_model_delta *d, uint32_t payload)
-{
-	d->round = u64();
-	d->segment = u32();
-	d->n = within(1, LINK_MAX_SEGMENT);
-	d->compressor = within(1, 255);
-	d->lossless = LINK_RAW;
-	d->encoded_len = payload;
-	d->ranks = within(1, JOB_MAX_RANKS);
-	d->seq = u64();
-	d->hash = u64();
-	d->dense = 1;
-}
-
-void sample_link(struct link_msg *m, enum link_type type, uint32_t payload, enum sample_size size)
-{
-	start(size);
-	memset(m, 0, sizeof *m);
-	m->type = type;
-	switch (type) {
-	case LINK_UP:
-		m->u.up.rank = within(1, JOB_MAX_RANKS - 1);
-		m->u.up.next_round = u64();
-		m->u.up.n_params = u64();
-		m->u.up.segment = within(1, LINK_MAX_SEGMENT);
-		break;
-	case LINK_ROUND_BEGIN:
-		m->u.begin.round = u64();
-		m->u.begin.step = u64();
-		m->u.begin.degree = within(1, JOB_MAX_RANKS - 1);
-		m->u.begin.cut = LINK_CUT_STOP;
-		m->u.begin.cut_round = u64();
-		m->u.begin.dense = 1;
-		m->u.begin.halvings = u32();
-		break;
-	case LINK_MODEL_DELTA:
-	case LINK_MODEL_SUM:
-	case LINK_MODEL_MEAN:
-		fill_delta(&m->u.delta, payload);
-		break;
-	case LINK_ALIVE:
-		m->u.alive.round = u64();
-		m->u.alive.waiting_for = greatest ? (int32_t)JOB_MAX_RANKS - 1 : -1;
-		m->u.alive.paused = 1;
-		break;
-	case LINK_BYE:
-		TEXT(m->u.bye.why);
-		break;
-	}
 }
 
 static void fill_setup(struct worker_setup *s)

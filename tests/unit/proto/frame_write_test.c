@@ -57,6 +57,26 @@ Test(frame_write, a_sealed_blob_equals_the_appended_frame)
 	}
 }
 
+Test(frame_write, a_payload_that_lies_elsewhere_is_not_copied)
+{
+	static const uint8_t head[] = {8, 5};
+	uint8_t payload[300];
+	struct blob *b;
+	struct buf whole = {0};
+
+	for (size_t i = 0; i < sizeof payload; i++)
+		payload[i] = (uint8_t)(i * 7);
+	cr_assert_eq(frame_append(&whole, 40, 0, head, sizeof head, payload, sizeof payload, 1, NULL), ST_OK);
+	b = blob_wrap(payload, sizeof payload);
+	cr_assert_eq(blob_seal(b, 40, 0, head, sizeof head, 1, NULL), ST_OK);
+	cr_assert_eq(b->payload, payload);
+	cr_assert_eq(b->head_len + b->payload_len, whole.len);
+	cr_assert_eq(memcmp(b->bytes, whole.data, b->head_len), 0);
+	cr_assert_eq(memcmp(payload, whole.data + b->head_len, sizeof payload), 0);
+	blob_unref(b);
+	buf_fini(&whole);
+}
+
 Test(frame_write, a_blob_lives_until_its_last_holder_lets_go)
 {
 	struct blob *b;

@@ -7,11 +7,6 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-static int is_model(uint8_t t)
-{
-	return t == LINK_MODEL_DELTA || t == LINK_MODEL_SUM || t == LINK_MODEL_MEAN;
-}
-
 /* In a block of its own, so that a sanitizer sees its end. */
 static struct frame read_frame(const uint8_t *bytes, size_t len, struct frame_parser **p)
 {
@@ -33,7 +28,7 @@ Test(link, every_member_of_every_message_arrives)
 
 			sample_link(&m, *t, 100, size);
 			blob->payload_len = 100;
-			if (is_model(*t)) {
+			if (link_has_payload(*t)) {
 				cr_assert_eq(link_seal(blob, &m, NULL), ST_OK);
 				f = read_frame(blob->bytes, (size_t)blob->head_len + blob->payload_len, &p);
 			} else {
@@ -116,6 +111,33 @@ Test(link, a_payload_must_fit_what_the_head_says)
 	}
 }
 
+Test(link, a_part_of_an_activation_is_refused_when_it_ends_within_a_number)
+{
+	static const struct {
+		enum link_format format;
+		uint32_t payload;
+		enum status want;
+	} rows[] = {
+			{LINK_FLOAT32, 4, ST_OK}, {LINK_FLOAT32, 3, ST_PROTO}, {LINK_FLOAT32, 6, ST_PROTO},
+			{LINK_BF16, 6, ST_OK}, {LINK_BF16, 5, ST_PROTO},
+	};
+
+	for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+		struct link_msg m = {.type = LINK_ACTIVATION}, out;
+		struct blob *blob = blob_create(8);
+		struct frame_parser *p;
+		struct frame f;
+
+		m.u.activation = (struct link_activation){.format = rows[k].format, .total = 3};
+		blob->payload_len = rows[k].payload;
+		cr_assert_eq(link_seal(blob, &m, NULL), ST_OK);
+		f = read_frame(blob->bytes, (size_t)blob->head_len + blob->payload_len, &p);
+		cr_assert_eq(link_decode(&out, &f, NULL), rows[k].want, "row %zu", k);
+		frame_parser_destroy(p);
+		blob_unref(blob);
+	}
+}
+
 Test(link, a_message_goes_by_the_function_for_its_kind_only)
 {
 	struct buf b = {0};
@@ -126,8 +148,8 @@ Test(link, a_message_goes_by_the_function_for_its_kind_only)
 
 		sample_link(&m, *t, 10, SAMPLE_DISTINCT);
 		blob->payload_len = 10;
-		cr_assert_eq(link_encode(&b, &m, NULL), is_model(*t) ? ST_INVALID : ST_OK);
-		cr_assert_eq(link_seal(blob, &m, NULL), is_model(*t) ? ST_OK : ST_INVALID);
+		cr_assert_eq(link_encode(&b, &m, NULL), link_has_payload(*t) ? ST_INVALID : ST_OK);
+		cr_assert_eq(link_seal(blob, &m, NULL), link_has_payload(*t) ? ST_OK : ST_INVALID);
 		blob->payload_len = 0;
 		cr_assert_eq(link_seal(blob, &m, NULL), ST_INVALID);
 		cr_assert_str_neq(link_type_text(*t), "?");
@@ -145,7 +167,7 @@ static const struct {
 #define HEAD(text) text, sizeof(text) - 1
 		{0, HEAD(""), "no message of a link"},
 		{1, HEAD(""), "no message of a link"},
-		{39, HEAD(""), "no message of a link"},
+		{45, HEAD(""), "no message of a link"},
 		{LINK_UP, HEAD("\x08\x40\x18\x01\x20\x01"), "rank: 64, allowed 0 to 63"},
 		{LINK_UP, HEAD("\x08\x01\x20\x01"), "n_params: 0"},
 		{LINK_UP, HEAD("\x18\x01"), "segment: 0, allowed 1 to 262144"},
@@ -156,6 +178,13 @@ static const struct {
 		{LINK_ALIVE, HEAD("\x10\x80\x01"), "waiting_for: 64"},
 		{LINK_BYE, HEAD("\x0a\x01\x07"), "is not text"},
 		{LINK_MODEL_DELTA, HEAD("\x18\x01\x30\x01"), "payload is missing"},
+		{LINK_ACTIVATION, HEAD("\x30\x01"), "payload is missing"},
+		{LINK_ACTIVATION_GRAD, HEAD("\x30\x01"), "payload is missing"},
+		{LINK_PIPELINE_LOST, HEAD("\x08\x40"), "stage: 64, allowed 0 to 63"},
+		{LINK_PIPELINE_BEGIN, HEAD(""), "0 stages"},
+		{LINK_PIPELINE_BEGIN, HEAD("\x0a\x02\x08\x01"), "the first from layer 1 on, not 0"},
+		{LINK_PIPELINE_BEGIN, HEAD("\x0a\x00\x0a\x02\x08\x03\x0a\x02\x08\x03"), "stage 1 begins with layer 3, stage 2 with layer 3"},
+		{LINK_PIPELINE_BEGIN, HEAD("\x0a\x04\x08\x80\x80\x04"), "layer: 65536"},
 };
 
 Test(link, bad_messages_are_refused_with_a_reason)
@@ -171,30 +200,38 @@ Test(link, bad_messages_are_refused_with_a_reason)
 	}
 }
 
-/* Model heads of a frame with a payload of 4 bytes. */
+/* Heads of a frame with a payload of 4 bytes. */
 static const struct {
+	uint8_t type;
 	const char *head;
 	size_t len;
 	const char *word;
-} bad_models[] = {
-		{HEAD("\x30\x04"), "n: 0, allowed 1 to 262144"},
-		{HEAD("\x18\x01"), "encoded_len: 0"},
-		{HEAD("\x18\x01\x30\x81\x80\x40"), "encoded_len: 1048577"},
-		{HEAD("\x18\x01\x28\x03\x30\x04"), "lossless: 3"},
-		{HEAD("\x18\x01\x20\x80\x02\x30\x04"), "compressor: 256"},
-		{HEAD("\x18\x01\x30\x04\x38\x41"), "ranks: 65"},
-		{HEAD("\x18\x01\x30\x05"), "4 payload bytes for 5 encoded ones"},
+} bad_bulk[] = {
+		{LINK_MODEL_DELTA, HEAD("\x30\x04"), "n: 0, allowed 1 to 262144"},
+		{LINK_MODEL_DELTA, HEAD("\x18\x01"), "encoded_len: 0"},
+		{LINK_MODEL_DELTA, HEAD("\x18\x01\x30\x81\x80\x40"), "encoded_len: 1048577"},
+		{LINK_MODEL_DELTA, HEAD("\x18\x01\x28\x03\x30\x04"), "lossless: 3"},
+		{LINK_MODEL_DELTA, HEAD("\x18\x01\x20\x80\x02\x30\x04"), "compressor: 256"},
+		{LINK_MODEL_DELTA, HEAD("\x18\x01\x30\x04\x38\x41"), "ranks: 65"},
+		{LINK_MODEL_DELTA, HEAD("\x18\x01\x30\x05"), "4 payload bytes for 5 encoded ones"},
+		{LINK_ACTIVATION, HEAD(""), "total: 0"},
+		{LINK_ACTIVATION, HEAD("\x30\x81\x80\x80\x80\x80\x20"), "total: 1099511627777"},
+		{LINK_ACTIVATION, HEAD("\x18\x02\x30\x04"), "pass: 2, allowed 0 to 1"},
+		{LINK_ACTIVATION, HEAD("\x20\x02\x30\x04"), "format: 2, allowed 0 to 1"},
+		{LINK_ACTIVATION, HEAD("\x28\x04\x30\x04"), "4 payload bytes at number 4 of 4"},
+		{LINK_ACTIVATION_GRAD, HEAD("\x20\x01\x28\x03\x30\x04"), "4 payload bytes at number 3 of 4, 2 bytes each"},
+		{LINK_ACTIVATION_GRAD, HEAD("\x28\x05\x30\x04"), "4 payload bytes at number 5 of 4"},
 };
 
-Test(link, bad_model_frames_are_refused_before_their_payload_is_read)
+Test(link, bad_frames_with_bulk_are_refused_before_their_payload_is_read)
 {
-	for (size_t k = 0; k < sizeof bad_models / sizeof bad_models[0]; k++) {
-		struct frame f = {.type = LINK_MODEL_DELTA, .head = (const uint8_t *)bad_models[k].head,
-				.head_len = (uint32_t)bad_models[k].len, .has_payload = 1, .payload_len = 4};
+	for (size_t k = 0; k < sizeof bad_bulk / sizeof bad_bulk[0]; k++) {
+		struct frame f = {.type = bad_bulk[k].type, .head = (const uint8_t *)bad_bulk[k].head,
+				.head_len = (uint32_t)bad_bulk[k].len, .has_payload = 1, .payload_len = 4};
 		struct link_msg m;
 		struct error err = {0};
 
 		cr_assert_eq(link_decode(&m, &f, &err), ST_PROTO, "row %zu", k);
-		cr_assert(strstr(err.msg, bad_models[k].word), "row %zu: %s", k, err.msg);
+		cr_assert(strstr(err.msg, bad_bulk[k].word), "row %zu: %s", k, err.msg);
 	}
 }
