@@ -70,6 +70,13 @@ static enum status check_compressor(const struct job_spec *s, const struct algo 
 	return st;
 }
 
+static int is_one_peer(const struct job_spec *s)
+{
+	struct topology t;
+
+	return topology_parse(&t, s->topology, NULL) == ST_OK && t.kind == TOPOLOGY_ONE_PEER;
+}
+
 /* What the algorithm needs of the rest of the spec. */
 static enum status check_algorithm(const struct job_spec *s, struct error *err)
 {
@@ -86,6 +93,12 @@ static enum status check_algorithm(const struct job_spec *s, struct error *err)
 	if (a.every_step && s->period != 1)
 		return error_set(err, ST_INVALID, "algorithm: %s exchanges in every step, found period %u, allowed: 1", name,
 				s->period);
+	if (algo_has_replicas(&a) && is_one_peer(s)) {
+		(void)error_set(err, ST_INVALID, "algorithm: %s sends differences to replicas, and %s is directed: a rank hears from one "
+				"neighbour and is heard by another", name, s->topology);
+		error_hint(err, "take `topology: exponential`, or d-adam or d-psgd, which send parameters");
+		return ST_INVALID;
+	}
 	if (a.complete && strcmp(s->topology, "complete") != 0) {
 		(void)error_set(err, ST_INVALID, "algorithm: %s averages over all ranks, found topology %s, allowed: complete",
 				name, s->topology);
@@ -105,6 +118,19 @@ static void warn_of_moments(const struct job_spec *s, struct error *warning)
 	(void)error_set(warning, ST_OK, "with rows that are not spread evenly (data.split), Adam's local second moments are biased to "
 			"what most ranks want");
 	error_hint(warning, "write `split: iid`, or `moments: mixed` with d-adam or local-adam");
+}
+
+/* The worker refuses it where it cannot converge; how many parameters there are is known there only. */
+static void warn_of_qsgd(const struct job_spec *s, struct error *warning)
+{
+	struct compress_config c;
+
+	if (compress_parse(&c, s->compress, NULL) != ST_OK || c.kind != COMPRESS_QSGD || c.scaled ||
+			(uint64_t)c.levels * c.levels >= s->segment || warning->msg[0] != '\0')
+		return;
+	(void)error_set(warning, ST_OK, "%s converges in segments of at most %llu parameters, wire.segment is %u: with a larger model "
+			"the job fails at its start", s->compress, (unsigned long long)c.levels * c.levels, s->segment);
+	error_hint(warning, "write qsgd(%u), which is scaled", c.levels);
 }
 
 static void fill_terms(struct job_terms *out, const struct job_spec *s)
@@ -137,6 +163,7 @@ enum status check_terms(struct job_terms *out, const char *source, const char *s
 		st = check_topology(&s, warning, err);
 	if (st == ST_OK) {
 		warn_of_moments(&s, warning);
+		warn_of_qsgd(&s, warning);
 		fill_terms(out, &s);
 	}
 	job_spec_fini(&s);

@@ -177,6 +177,8 @@ static void on_setup(struct worker *w, struct worker_setup *setup)
 		st = job_spec_parse(&w->spec, "job", w->setup.spec, strlen(w->setup.spec), &err);
 	if (st == ST_OK)
 		st = choose_algorithm(w, &err);
+	if (st == ST_OK)
+		st = topology_parse(&w->topology, w->spec.topology, &err);
 	cfg.algo = w->algo;
 	if (st == ST_OK)
 		st = trainer_create(&w->trainer, &cfg, &err);
@@ -209,6 +211,8 @@ static enum status make_links(struct worker *w, struct error *err)
 			.data = w, .on_event = on_links};
 
 	cfg.delta = w->algo.exchange == ALGO_PARAMETERS ? wire_mode_of(w->spec.delta) : WIRE_OFF;
+	if (w->topology.kind == TOPOLOGY_ONE_PEER)
+		cfg.delta = WIRE_OFF; /* what was sent last went to another neighbour */
 	memcpy(cfg.congestion, w->spec.congestion, sizeof cfg.congestion);
 	return links_create(&w->links, w->loop, &cfg, err);
 }
@@ -226,7 +230,8 @@ static enum status make_rounds(struct worker *w, struct error *err)
 		exchange.gamma = exchange_default_gamma(&w->compress, longest, algo_order(&w->algo), w->spec.period);
 	cfg.exchange = algo_has_replicas(&w->algo) ? &exchange : NULL;
 	cfg.exchanged = w->algo.exchange == ALGO_GRADIENTS ? trainer_grad(w->trainer) : trainer_x(w->trainer);
-	cfg.gossip = (struct gossip_config){.order = algo_order(&w->algo), .rank = w->setup.rank, .n_ranks = w->setup.n_ranks,
+	cfg.gossip = (struct gossip_config){.order = algo_order(&w->algo), .one_peer = w->topology.kind == TOPOLOGY_ONE_PEER,
+			.rank = w->setup.rank, .n_ranks = w->setup.n_ranks,
 			.neighbours = w->setup.neighbours, .n_segments = links_n_segments(w->links), .window = WINDOW,
 			.period = w->spec.period, .steps = trainer_total_steps(w->trainer),
 			.evaluate_every = w->spec.evaluate_every};
@@ -238,11 +243,8 @@ static enum status make_gather(struct worker *w, struct error *err)
 	struct gather_config cfg = {.links = w->links, .rank = w->setup.rank, .n_ranks = w->setup.n_ranks,
 			.segment = w->spec.segment, .window = WINDOW, .x = trainer_x(w->trainer),
 			.mean = trainer_grad(w->trainer), .data = w, .over = on_gathered, .fail = worker_fail};
-	struct topology topology;
-	enum status st = topology_parse(&topology, w->spec.topology, err);
+	enum status st = graph_build(&w->graph, &w->topology, w->setup.n_ranks, w->spec.seed, err);
 
-	if (st == ST_OK)
-		st = graph_build(&w->graph, &topology, w->setup.n_ranks, w->spec.seed, err);
 	cfg.graph = w->graph;
 	return st == ST_OK ? gather_create(&w->gather, &cfg, err) : st;
 }

@@ -44,6 +44,7 @@ struct worker {
 	struct job_spec spec;
 	struct algo algo;
 	struct compress_config compress; /* of algorithms with replicas */
+	struct topology topology;    /* its texts are spec's */
 	struct graph *graph;
 	struct compute *compute;
 	struct trainer *trainer;

@@ -60,6 +60,9 @@ static enum status config_check(const struct gossip_config *cfg, struct error *e
 	if (cfg->first_round >= GOSSIP_MAX_ROUND)
 		return error_set(err, ST_INVALID, "start at round %llu, the limit is 2^62",
 				(unsigned long long)cfg->first_round);
+	if (cfg->one_peer && cfg->order != GOSSIP_DENSE)
+		return error_set(err, ST_INVALID, "a one-peer schedule is directed: replicas and their differences need links that "
+				"count both ways");
 	return ST_OK;
 }
 

@@ -27,6 +27,12 @@
  * LAGGED, right after ROUND_BEGIN, before them. Nothing is dense on links that count from round 0: all
  * ranks start from the same x.
  *
+ * One-peer schedules (`one_peer`, DENSE only): in round c a rank takes from one neighbour and gives to one
+ * (topology/schedule.h), so a link carries ROUND_BEGIN and segments one way in one round of log2 N, and
+ * mixing is half and half. Nobody but the source is waited for, so a neighbour may be log2 N rounds ahead;
+ * what it sends then stays unread, and its numbers are not taken over: a round number is a place in the
+ * schedule. Whose source is not there keeps its own segments, which shifts the mean: they count as missed.
+ *
  * A BYE is a worker's word that it begins no more rounds (it is TRAINED). The link stays open after it,
  * for the mean; a link that comes up later gets its LINK_UP and then the BYE. */
 #ifndef LIBCORE_ROUND_GOSSIP_H
@@ -34,6 +40,7 @@
 
 #include "libcore/base/err.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define GOSSIP_MAX_LINKS 64U
@@ -48,6 +55,7 @@ struct gossip_config {
 	enum gossip_order order;
 	uint32_t rank, n_ranks;
 	uint64_t neighbours;      /* bit r: a link to rank r is wanted before the first round */
+	bool one_peer;            /* DENSE: one source and one target per round; else all links count */
 	uint32_t n_segments;      /* >= 1 */
 	uint32_t window;          /* 1 .. GOSSIP_MAX_WINDOW */
 	uint32_t period;          /* p: a round after every p-th local step */

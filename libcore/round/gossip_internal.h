@@ -45,13 +45,15 @@ struct gossip_link {
 	enum gossip_link_state state;
 	uint32_t rank;
 	bool over;     /* BYE: the peer begins no more rounds */
-	bool counted;  /* in the set of the current round */
-	bool left_out; /* counted, but the peer is not in this round: its weight goes to self */
+	bool counted;  /* gives in the current round */
+	bool fed;      /* takes in the current round: as `counted`, but for one-peer schedules */
+	bool left_out; /* counted or fed, but the peer is not in this round: its weight goes to self */
 	bool reading;
 	bool said;     /* a ROUND_BEGIN has come */
 	uint64_t said_round;
 	bool said_dense;        /* with its replica */
 	uint32_t said_segments; /* of said_round */
+	uint64_t from;          /* the link counts from this round on: both have said LINK_UP */
 	uint64_t least_round;   /* the next ROUND_BEGIN may not be lower */
 	uint32_t unsent;        /* segments given to the shell and not SENT */
 	bool told;              /* the peer holds our replica as it is now */
@@ -78,7 +80,7 @@ struct gossip {
 	uint32_t degree, halved; /* halvings, as told in ROUND_BEGIN */
 	uint32_t sent, mixed; /* segments 0 .. -1 are issued, are mixed */
 	uint64_t missed;
-	uint32_t order[GOSSIP_MAX_LINKS]; /* counted slots, ranks ascending */
+	uint32_t order[GOSSIP_MAX_LINKS]; /* counted slots, ranks ascending: those that give */
 	uint32_t n_order;
 
 	struct gossip_link links[GOSSIP_MAX_LINKS];
@@ -103,6 +105,7 @@ void gossip_update_reading(struct gossip *g, struct gossip_actions *out);
 void gossip_say_bye(const struct gossip *g, struct gossip_actions *out);
 bool gossip_has_links(const struct gossip *g);
 bool gossip_link_gives(const struct gossip_link *l);             /* live, counted, in this round */
+bool gossip_link_takes(const struct gossip_link *l);             /* live, fed, in this round */
 bool gossip_link_brought(const struct gossip *g, const struct gossip_link *l); /* it brought what the next mix needs */
 int32_t gossip_missing_rank(const struct gossip *g);             /* wanted, not gone, no link; or -1 */
 int32_t gossip_asked_rank(const struct gossip *g);               /* its answer holds the next round; or -1 */
@@ -115,6 +118,7 @@ bool gossip_lagged_has_room(const struct gossip *g, const struct gossip_link *l)
 
 /* gossip_round.c */
 const struct gossip_mix *gossip_make_mix(struct gossip *g);
+void gossip_leave_out(struct gossip *g, struct gossip_link *l); /* the peer is not in this round */
 void gossip_finish(struct gossip *g, struct gossip_actions *out);
 void gossip_drop_ahead(struct gossip *g, struct gossip_actions *out, uint64_t below);
 void gossip_begin(struct gossip *g, struct gossip_actions *out);

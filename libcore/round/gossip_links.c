@@ -18,6 +18,11 @@ bool gossip_link_gives(const struct gossip_link *l)
 	return l->state == GOSSIP_LINK_LIVE && l->counted && !l->left_out;
 }
 
+bool gossip_link_takes(const struct gossip_link *l)
+{
+	return l->state == GOSSIP_LINK_LIVE && l->fed && !l->left_out;
+}
+
 bool gossip_link_brought(const struct gossip *g, const struct gossip_link *l)
 {
 	if (!l->counted || l->left_out || !l->now.here)
@@ -121,8 +126,10 @@ void gossip_on_up(struct gossip *g, const struct gossip_event *ev, struct gossip
 	if (ev->round > l->least_round)
 		l->least_round = ev->round;
 	l->state = GOSSIP_LINK_LIVE;
-	l->told = l->least_round == 0; /* all start from the same x */
-	gossip_take_round(g, ev->round);
+	l->from = l->least_round;
+	l->told = l->from == 0; /* all start from the same x */
+	if (!g->cfg.one_peer)
+		gossip_take_round(g, ev->round);
 	if (g->phase == GOSSIP_TRAINED)
 		gossip_act(out, GOSSIP_DO_BYE, ev->slot);
 }
@@ -149,7 +156,7 @@ void gossip_on_bye(struct gossip *g, uint32_t slot, struct gossip_actions *out)
 	}
 	l->over = true;
 	if (!l->now.here)
-		l->left_out = true;
+		gossip_leave_out(g, l);
 }
 
 void gossip_say_bye(const struct gossip *g, struct gossip_actions *out)
@@ -172,7 +179,7 @@ static bool has_room(const struct gossip *g, const struct gossip_link *l)
 		return gossip_lagged_has_room(g, l);
 	if (!l->ahead.here)
 		return unmixed < g->cfg.window;
-	return unmixed == 0 && l->ahead.got < g->cfg.window;
+	return unmixed == 0 && l->ahead.got < l->ahead.need && l->ahead.got < g->cfg.window;
 }
 
 void gossip_update_reading(struct gossip *g, struct gossip_actions *out)

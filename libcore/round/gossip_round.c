@@ -7,6 +7,7 @@
  * the lowest segment that is unmixed anywhere can always be sent everywhere, so this cannot deadlock. */
 #include "libcore/round/gossip_internal.h"
 
+#include "libcore/topology/schedule.h"
 #include "libcore/topology/weights.h"
 
 #include <math.h>
@@ -25,6 +26,21 @@ void gossip_drop_ahead(struct gossip *g, struct gossip_actions *out, uint64_t be
 	}
 }
 
+/* Does the link count in this round, and if so which way? A one-peer schedule never skips a number. */
+static void fix_ways(const struct gossip *g, struct gossip_link *l)
+{
+	const struct gossip_config *cfg = &g->cfg;
+	bool counts = l->state == GOSSIP_LINK_LIVE && !l->over;
+
+	l->left_out = false;
+	l->counted = l->fed = counts;
+	if (!cfg->one_peer)
+		return;
+	counts = counts && l->from <= g->round;
+	l->counted = counts && l->rank == schedule_exponential_source(cfg->n_ranks, cfg->rank, g->round);
+	l->fed = counts && l->rank == schedule_exponential_target(cfg->n_ranks, cfg->rank, g->round);
+}
+
 static void fix_links(struct gossip *g)
 {
 	g->n_order = 0;
@@ -32,8 +48,7 @@ static void fix_links(struct gossip *g)
 		struct gossip_link *l = &g->links[s];
 		uint32_t at = g->n_order;
 
-		l->left_out = false;
-		l->counted = l->state == GOSSIP_LINK_LIVE && !l->over;
+		fix_ways(g, l);
 		l->dense = l->counted && !l->told && g->cfg.order != GOSSIP_DENSE;
 		l->told = l->told || l->counted;
 		l->now = (struct gossip_inbox){.here = false};
@@ -41,6 +56,8 @@ static void fix_links(struct gossip *g)
 			l->now = l->ahead;
 			l->ahead.here = false;
 		}
+		if (l->counted && l->ahead.here)
+			gossip_leave_out(g, l);
 		if (!l->counted)
 			continue;
 		for (; at > 0 && g->links[g->order[at - 1]].rank > l->rank; at--)
@@ -48,7 +65,17 @@ static void fix_links(struct gossip *g)
 		g->order[at] = s;
 		g->n_order++;
 	}
-	g->degree = g->n_order;
+	g->degree = g->cfg.one_peer ? 1 : g->n_order;
+	if (g->cfg.one_peer && g->n_order == 0 && g->cfg.n_ranks > 1)
+		g->missed += g->cfg.n_segments;
+}
+
+/* On a one-peer schedule nobody balances what a source did not give. */
+void gossip_leave_out(struct gossip *g, struct gossip_link *l)
+{
+	if (g->cfg.one_peer && g->phase == GOSSIP_ROUND && gossip_link_gives(l))
+		g->missed += g->cfg.n_segments;
+	l->left_out = true;
 }
 
 /* Begin round g->next. The caller sees to it that it may begin. */
@@ -63,15 +90,18 @@ void gossip_begin(struct gossip *g, struct gossip_actions *out)
 	gossip_drop_ahead(g, out, g->round); /* these peers will follow our number */
 	fix_links(g);
 	g->halved = g->halvings;
-	for (uint32_t i = 0; i < g->n_order; i++) {
-		struct gossip_action *a = gossip_act(out, GOSSIP_DO_BEGIN, g->order[i]);
+	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++) {
+		struct gossip_action *a;
 
+		if (!g->links[s].fed)
+			continue;
+		a = gossip_act(out, GOSSIP_DO_BEGIN, s);
 		a->round = g->round;
 		a->step = g->step;
 		a->degree = g->degree;
 		a->cut = g->has_cut;
 		a->cut_round = g->cut;
-		a->dense = g->links[g->order[i]].dense;
+		a->dense = g->links[s].dense;
 		a->halvings = g->halved;
 	}
 	if (g->cfg.order == GOSSIP_LAGGED)
@@ -114,6 +144,13 @@ const struct gossip_mix *gossip_make_mix(struct gossip *g)
 	return mix;
 }
 
+/* Is `most` of what was given to the shell for this link still here? A one-peer schedule looks at this
+ * round's target only: another one may be rounds behind. */
+static bool is_full(const struct gossip *g, const struct gossip_link *l, uint32_t most)
+{
+	return l->state == GOSSIP_LINK_LIVE && l->unsent >= most && (l->fed || !g->cfg.one_peer);
+}
+
 static bool send_next(struct gossip *g, struct gossip_actions *out)
 {
 	uint64_t slots = 0, dense = 0;
@@ -122,11 +159,11 @@ static bool send_next(struct gossip *g, struct gossip_actions *out)
 	if (g->sent >= g->cfg.n_segments)
 		return false;
 	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++) {
-		if (g->links[s].state == GOSSIP_LINK_LIVE && g->links[s].unsent >= g->cfg.window)
+		if (is_full(g, &g->links[s], g->cfg.window))
 			return false;
-		if (gossip_link_gives(&g->links[s]))
+		if (gossip_link_takes(&g->links[s]))
 			slots |= UINT64_C(1) << s;
-		if (gossip_link_gives(&g->links[s]) && g->links[s].dense)
+		if (gossip_link_takes(&g->links[s]) && g->links[s].dense)
 			dense |= UINT64_C(1) << s;
 	}
 	if (slots == 0)
@@ -142,9 +179,17 @@ static bool send_next(struct gossip *g, struct gossip_actions *out)
 	return true;
 }
 
+static bool somebody_takes(const struct gossip *g)
+{
+	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++)
+		if (gossip_link_takes(&g->links[s]))
+			return true;
+	return false;
+}
+
 static bool mix_next(struct gossip *g, struct gossip_actions *out)
 {
-	bool anybody = false, alone = true;
+	bool anybody = false;
 	struct gossip_action *a;
 
 	if (g->mixed >= g->cfg.n_segments)
@@ -155,10 +200,9 @@ static bool mix_next(struct gossip *g, struct gossip_actions *out)
 
 		if (gossip_link_gives(l) && !brought)
 			return false;
-		alone = alone && !gossip_link_gives(l);
 		anybody = anybody || brought;
 	}
-	if (!anybody || (!alone && g->mixed >= g->sent))
+	if (!anybody || (g->mixed >= g->sent && somebody_takes(g)))
 		return false;
 	a = gossip_act(out, GOSSIP_DO_MIX, 0);
 	a->round = g->round;
@@ -169,7 +213,7 @@ static bool mix_next(struct gossip *g, struct gossip_actions *out)
 	return true;
 }
 
-/* Is there nothing left that another rank could give? Then the rest stays as it is: weight one for self. */
+/* Is there nothing left that another rank could give or take? Then the rest stays as it is: weight one for self. */
 static bool is_over(const struct gossip *g)
 {
 	if (g->mixed >= g->cfg.n_segments)
@@ -180,7 +224,7 @@ static bool is_over(const struct gossip *g)
 		if (gossip_link_gives(l) || gossip_link_brought(g, l))
 			return false;
 	}
-	return true;
+	return g->sent >= g->cfg.n_segments || !somebody_takes(g);
 }
 
 void gossip_finish(struct gossip *g, struct gossip_actions *out)
@@ -194,7 +238,7 @@ void gossip_finish(struct gossip *g, struct gossip_actions *out)
 		struct gossip_link *l = &g->links[s];
 
 		l->told = l->told && gossip_link_gives(l); /* else our replica moved without it */
-		l->counted = l->left_out = false;
+		l->counted = l->fed = l->left_out = false;
 		l->now.here = false;
 		if (l->state == GOSSIP_LINK_ENDED)
 			l->state = GOSSIP_LINK_NONE;
@@ -243,10 +287,11 @@ static void peer_is_ahead(struct gossip *g, const struct gossip_event *ev, struc
 				(unsigned long long)g->round);
 		return;
 	}
-	if (!l->now.here)
-		l->left_out = true;
+	if (l->counted && !l->now.here)
+		gossip_leave_out(g, l);
 	l->ahead = inbox_of(g, ev);
-	gossip_take_round(g, ev->round);
+	if (!g->cfg.one_peer)
+		gossip_take_round(g, ev->round);
 }
 
 /* NULL, or what is wrong with a ROUND_BEGIN by itself. */
@@ -268,6 +313,9 @@ static const char *begin_fault(const struct gossip *g, const struct gossip_event
 		return "with an order to stop before it";
 	if (ev->halvings > GOSSIP_MAX_HALVINGS)
 		return "with weights halved more often than the limit of 64";
+	if (g->cfg.one_peer && (ev->degree != 1 ||
+			l->rank != schedule_exponential_source(g->cfg.n_ranks, g->cfg.rank, ev->round)))
+		return "in which another rank is our only source";
 	if (g->cfg.order == GOSSIP_LAGGED && l->said && l->said_segments % g->cfg.n_segments != 0)
 		return "in the middle of its last one";
 	return NULL;
@@ -356,7 +404,11 @@ int32_t gossip_round_waits_for(const struct gossip *g)
 
 		if (gossip_link_gives(l) && !gossip_link_brought(g, l))
 			return (int32_t)l->rank;
-		if (slowest < 0 && l->state == GOSSIP_LINK_LIVE && l->unsent >= most)
+	}
+	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++) {
+		const struct gossip_link *l = &g->links[s];
+
+		if (is_full(g, l, most) && (slowest < 0 || (int32_t)l->rank < slowest))
 			slowest = (int32_t)l->rank;
 	}
 	return slowest;

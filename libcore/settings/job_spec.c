@@ -67,7 +67,7 @@ static const struct setting rows[] = {
 		.help = "of cd-adam and choco-sgd: how far a round goes towards the neighbours, above 0 to 1; auto: by the compressor"},
 	{"topology", SETTING_TEXT, 0, FIELD(topology), .preset = "ring",
 		.nested = "a list of edges comes with a later version, write a name as ring or complete",
-		.help = "who exchanges with whom: ring, complete, star, torus, ..."},
+		.help = "who exchanges with whom: ring, complete, star, torus, hypercube, exponential, one-peer-exponential, random(4)"},
 	{"workers.min", SETTING_INTEGER, 0, FIELD(workers_min), .least = 1, .greatest = JOB_SPEC_MAX_RANKS,
 		.preset = "1", .help = "the job waits until so many nodes can take part"},
 	{"workers.max", SETTING_INTEGER, 0, FIELD(workers_max), .least = 1, .greatest = JOB_SPEC_MAX_RANKS,

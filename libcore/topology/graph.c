@@ -179,6 +179,7 @@ static enum status draw(struct matrix *m, const struct topology *t, uint64_t see
 		draw_hypercube(m);
 		return ST_OK;
 	case TOPOLOGY_EXPONENTIAL:
+	case TOPOLOGY_ONE_PEER:
 		draw_exponential(m);
 		return ST_OK;
 	case TOPOLOGY_RANDOM:

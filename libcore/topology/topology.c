@@ -8,14 +8,15 @@
 #include <string.h>
 
 #define ALLOWED                                                                                    \
-	"ring, complete, star, torus, torus(ROWS,COLS), hypercube, exponential, random(DEGREE)"
+	"ring, complete, star, torus, torus(ROWS,COLS), hypercube, exponential, one-peer-exponential, "  \
+	"random(DEGREE)"
 #define N_WORDS (sizeof words / sizeof words[0])
 
 static const char *const words[] = {
 		[TOPOLOGY_RING] = "ring",           [TOPOLOGY_COMPLETE] = "complete",
 		[TOPOLOGY_STAR] = "star",           [TOPOLOGY_TORUS] = "torus",
 		[TOPOLOGY_HYPERCUBE] = "hypercube", [TOPOLOGY_EXPONENTIAL] = "exponential",
-		[TOPOLOGY_RANDOM] = "random",
+		[TOPOLOGY_ONE_PEER] = "one-peer-exponential", [TOPOLOGY_RANDOM] = "random",
 };
 
 /* A text taken apart: word, and up to two numbers in brackets. */
@@ -109,6 +110,7 @@ static enum status fill(struct topology *out, const struct parts *p, const char 
 	case TOPOLOGY_STAR:
 	case TOPOLOGY_HYPERCUBE:
 	case TOPOLOGY_EXPONENTIAL:
+	case TOPOLOGY_ONE_PEER:
 	case TOPOLOGY_EDGES:
 		return p->n_numbers == 0 ? ST_OK : refuse_form(text, words[out->kind], err);
 	}
@@ -213,6 +215,7 @@ enum status topology_check(const struct topology *t, uint32_t n, struct error *e
 	case TOPOLOGY_COMPLETE:
 	case TOPOLOGY_STAR:
 	case TOPOLOGY_EXPONENTIAL:
+	case TOPOLOGY_ONE_PEER:
 	case TOPOLOGY_EDGES:
 		return ST_OK;
 	}

@@ -1,6 +1,7 @@
 /* Which topology a job has: the words of a job spec as a small value.
  *
- *   ring | complete | star | torus | torus(ROWS,COLS) | hypercube | exponential | random(DEGREE)
+ *   ring | complete | star | torus | torus(ROWS,COLS) | hypercube | exponential |
+ *   one-peer-exponential | random(DEGREE)
  *
  * Says nothing about ranks that are there or not: that is graph.h. A list of edges has no short
  * text; whoever reads one (`edges:` of a spec) fills struct topology himself. */
@@ -22,6 +23,7 @@ enum topology_kind {
 	TOPOLOGY_TORUS,       /* rank r*cols+c, four neighbours, double edges of side 2 are one */
 	TOPOLOGY_HYPERCUBE,   /* k ~ k xor 2^b; n is a power of two */
 	TOPOLOGY_EXPONENTIAL, /* k ~ k +- 2^b mod n, undirected */
+	TOPOLOGY_ONE_PEER,    /* the same links, one of them in each direction per round: schedule.h */
 	TOPOLOGY_RANDOM, /* random regular: union of random Hamiltonian cycles (and a matching) */
 	TOPOLOGY_EDGES   /* as listed */
 };

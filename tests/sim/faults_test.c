@@ -16,6 +16,7 @@ struct fault {
 	uint32_t other; /* a link breaks; equal to rank: the rank crashes */
 	uint64_t again; /* a new link after so much time; 0: never */
 	uint32_t every; /* again and again, every so many events; 0: once */
+	bool one_peer;
 };
 
 static struct graph *graph_of(const char *text, uint32_t n)
@@ -61,6 +62,7 @@ static struct sim *make(const struct graph *g, struct fault *f, uint64_t seed)
 			.kernel = 1 + (uint32_t)seed % 2, .delay_min = 1, .delay_max = 40, .compute_min = 1,
 			.compute_max = 80, .init = init, .user = f, .hooks = {.before_event = inject}};
 
+	cfg.one_peer = f->one_peer;
 	cfg.optim = optim_config_default();
 	return sim_create(&cfg);
 }
@@ -88,7 +90,12 @@ static uint64_t run(const struct graph *g, struct fault *f, uint64_t seed)
 static const struct {
 	const char *topology;
 	uint32_t n;
-} graphs[] = {{"ring", 2}, {"ring", 5}, {"complete", 4}, {"star", 5}};
+} graphs[] = {{"ring", 2}, {"ring", 5}, {"complete", 4}, {"star", 5}, {"one-peer-exponential", 6}};
+
+static bool is_one_peer(size_t index)
+{
+	return strcmp(graphs[index].topology, "one-peer-exponential") == 0;
+}
 
 ParameterizedTestParameters(faults, a_crash_at_any_event_hurts_nobody_else)
 {
@@ -104,7 +111,7 @@ ParameterizedTest(size_t *index, faults, a_crash_at_any_event_hurts_nobody_else)
 	struct graph *g = graph_of(graphs[*index].topology, graphs[*index].n);
 
 	for (uint64_t seed = 0; seed < 2; seed++) {
-		struct fault f = {.rank = (uint32_t)seed % graphs[*index].n};
+		struct fault f = {.rank = (uint32_t)seed % graphs[*index].n, .one_peer = is_one_peer(*index)};
 		uint64_t events;
 
 		f.other = f.rank;
@@ -131,7 +138,8 @@ ParameterizedTest(size_t *index, faults, a_link_that_breaks_at_any_event_and_com
 	struct graph *g = graph_of(graphs[*index].topology, graphs[*index].n);
 
 	for (uint64_t seed = 0; seed < 2; seed++) {
-		struct fault f = {.rank = 0, .other = 1, .again = 1 + 40 * seed, .at = UINT64_MAX};
+		struct fault f = {.rank = 0, .other = 1, .again = 1 + 40 * seed, .at = UINT64_MAX,
+				.one_peer = is_one_peer(*index)};
 		uint64_t events = run(g, &f, seed);
 
 		for (f.at = 0; f.at < events; f.at++)
@@ -142,11 +150,11 @@ ParameterizedTest(size_t *index, faults, a_link_that_breaks_at_any_event_and_com
 
 Test(faults, links_that_break_again_and_again_hang_nobody)
 {
-	struct graph *g = graph_of("complete", 5);
+	struct graph *g = graph_of("complete", 5); /* also the links of a one-peer schedule */
 
 	for (uint64_t seed = 0; seed < 300; seed++) {
 		struct fault f = {.rank = (uint32_t)seed % 5, .other = (uint32_t)(seed + 1) % 5, .again = 1 + seed % 90,
-				.at = 20, .every = 20 + (uint32_t)seed % 60};
+				.at = 20, .every = 20 + (uint32_t)seed % 60, .one_peer = seed % 3 == 2};
 
 		(void)run(g, &f, seed);
 	}

@@ -94,7 +94,13 @@ static const struct {
 	const char *topology;
 	uint32_t n;
 } graphs[] = {{"ring", 1}, {"ring", 2}, {"ring", 3}, {"ring", 8}, {"complete", 5}, {"star", 6}, {"torus", 9},
-		{"hypercube", 8}, {"exponential", 7}, {"random(3)", 8}};
+		{"hypercube", 8}, {"exponential", 7}, {"random(3)", 8}, {"one-peer-exponential", 2}, {"one-peer-exponential", 5},
+		{"one-peer-exponential", 6}, {"one-peer-exponential", 8}};
+
+static bool is_one_peer(size_t index)
+{
+	return strcmp(graphs[index].topology, "one-peer-exponential") == 0;
+}
 
 ParameterizedTestParameters(rounds, timing_changes_no_bit)
 {
@@ -117,6 +123,7 @@ ParameterizedTest(size_t *index, rounds, timing_changes_no_bit)
 		struct sim_config cfg = config(g, seed);
 		struct sim *s;
 
+		cfg.one_peer = is_one_peer(*index);
 		cfg.window = windows[seed % 3];
 		cfg.kernel = 1 + (uint32_t)(seed / 3) % 3;
 		cfg.slowness = seed % 2 ? slow : NULL;
@@ -150,6 +157,7 @@ ParameterizedTest(size_t *index, rounds, a_round_keeps_the_mean)
 	double before[D], after[D];
 	struct sim *s;
 
+	cfg.one_peer = is_one_peer(*index);
 	cfg.gradient = NULL;
 	cfg.steps = 60;
 	cfg.period = 1;
@@ -162,6 +170,67 @@ ParameterizedTest(size_t *index, rounds, a_round_keeps_the_mean)
 		cr_assert_lt(fabs(sim_state(s, 0)->x[i] - after[i]), 0.1, "no consensus");
 	}
 	sim_destroy(s);
+	graph_destroy(g);
+}
+
+Test(rounds, one_peer_rounds_average_exactly_after_log2_of_the_ranks)
+{
+	for (uint32_t n = 2; n <= 8; n *= 2) {
+		struct graph *g = graph_of("one-peer-exponential", n);
+		struct sim_config cfg = config(g, n);
+		double before[D];
+		struct sim *s;
+
+		cfg.one_peer = true;
+		cfg.gradient = NULL;
+		cfg.period = 1;
+		cfg.steps = (uint64_t)__builtin_ctz(n);
+		s = sim_create(&cfg);
+		mean(s, n, before);
+		run(s);
+		for (uint32_t k = 0; k < n; k++) {
+			cr_assert_eq(sim_payload(s, k), cfg.steps * D, "one vector a round, to one neighbour");
+			for (uint32_t i = 0; i < D; i++)
+				cr_assert_lt(fabs(sim_state(s, k)->x[i] - before[i]), 1e-15 * n);
+		}
+		sim_destroy(s);
+		graph_destroy(g);
+	}
+}
+
+/* By how many numbers the next round of anybody was ahead of rank 2's. */
+static void note_lead(void *user, struct sim *s, uint32_t rank, uint64_t round, uint64_t step)
+{
+	uint64_t *most = user, lead = round + 1 > sim_next_round(s, 2) ? round + 1 - sim_next_round(s, 2) : 0;
+
+	(void)rank;
+	(void)step;
+	*most = lead > *most ? lead : *most;
+}
+
+Test(rounds, with_one_peer_a_slow_rank_holds_the_last_of_the_others_after_log2_of_the_ranks)
+{
+	static const uint32_t slow[MAX_N] = {1, 1, 40, 1, 1, 1, 1, 1, 1};
+	struct graph *g = graph_of("one-peer-exponential", 8);
+	uint64_t farthest = 0;
+
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		struct sim_config cfg = config(g, seed);
+		uint64_t lead = 0;
+		struct sim *s;
+
+		cfg.one_peer = true;
+		cfg.window = 8;
+		cfg.slowness = slow;
+		cfg.hooks.after_round = note_lead;
+		cfg.user = &lead;
+		s = sim_create(&cfg);
+		run(s);
+		cr_assert_leq(lead, 2, "seed %u", (unsigned)seed);
+		farthest = lead > farthest ? lead : farthest;
+		sim_destroy(s);
+	}
+	cr_assert_eq(farthest, 2, "%u: everybody waits for everybody", (unsigned)farthest);
 	graph_destroy(g);
 }
 

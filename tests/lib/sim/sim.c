@@ -53,7 +53,7 @@ static bool create_machine(struct sim *s, uint32_t rank, uint64_t wanted, uint64
 	struct gossip_config g = {.order = sim_order(s), .rank = rank, .n_ranks = cfg->n_ranks, .neighbours = wanted,
 			.n_segments = s->n_segments, .window = cfg->window, .period = cfg->period,
 			.steps = cfg->steps, .evaluate_every = cfg->evaluate_every, .first_step = step,
-			.first_round = round};
+			.first_round = round, .one_peer = cfg->one_peer};
 
 	return gossip_create(&s->nodes[rank].machine, &g, NULL) == ST_OK;
 }

@@ -36,6 +36,7 @@ struct sim_config {
 	const struct graph *graph; /* borrowed; links that are wanted before the first round */
 	size_t n_params;
 	uint32_t segment, window, period;
+	bool one_peer;                        /* the graph is that of a one-peer schedule */
 	uint64_t steps, evaluate_every;
 	struct optim_config optim;
 	struct algo algo;                     /* exchange and order; zeroed: parameters, dense */

@@ -133,6 +133,25 @@ Test(check, uneven_rows_with_local_moments_are_warned_of)
 	}
 }
 
+Test(check, qsgd_without_its_scale_is_warned_of_where_a_segment_may_be_too_long)
+{
+	static const struct {
+		const char *compress;
+		int warned;
+	} rows[] = {{"'qsgd(15, unscaled)'", 1}, {"'qsgd(31, unscaled)'", 1}, {"'qsgd(32, unscaled)'", 0}, {"qsgd(15)", 0}, {"sign", 0}};
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct job_terms t;
+		struct error warning = {0}, err = {0};
+		char text[400];
+
+		(void)snprintf(text, sizeof text, "model: {plugin: m}\nsteps: 9\ndata: {format: none}\nwire: {segment: 1024}\n"
+				"algorithm: {name: cd-adam, compress: %s}\n", rows[i].compress);
+		cr_assert_eq(check_terms(&t, "f.yaml", text, strlen(text), &warning, &err), ST_OK, "%s", err.msg);
+		cr_assert_eq(warning.msg[0] != '\0', rows[i].warned, "row %zu: %s", i, warning.msg);
+	}
+}
+
 Test(check, an_algorithm_is_refused_what_it_does_not_have)
 {
 	static const struct {
@@ -149,6 +168,8 @@ Test(check, an_algorithm_is_refused_what_it_does_not_have)
 			{"name: cd-adam, mix: before", "", "`mix` is for d-psgd"},
 			{"name: cd-adam, momentum: .9", "", "`momentum` is for SGD"},
 			{"name: local-sgd", "topology: ring\n", "allowed: complete"},
+			{"name: d-psgd, momentum: .9", "topology: one-peer-exponential\n", ""},
+			{"name: cd-adam", "topology: one-peer-exponential\n", "is directed"},
 			{"name: central-adam, period: 2", "topology: complete\n", "found period 2, allowed: 1"},
 	};
 

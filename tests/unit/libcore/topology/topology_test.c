@@ -7,7 +7,7 @@
 Test(topology, every_text_form_reads_back)
 {
 	static const char *const texts[] = {"ring",       "complete",  "star",        "torus",
-					    "torus(3,4)", "hypercube", "exponential", "random(4)"};
+					    "torus(3,4)", "hypercube", "exponential", "random(4)", "one-peer-exponential"};
 
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
 		struct topology t;
