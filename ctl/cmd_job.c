@@ -1,5 +1,6 @@
 /* The verbs about jobs that ask once: ls, show, stop, topology. */
 #include "ctl/render_json.h"
+#include "ctl/render_schedule.h"
 #include "ctl/render_text.h"
 #include "ctl/render_topology.h"
 #include "ctl/shell.h"
@@ -88,32 +89,52 @@ int cmd_stop(struct shell *sh)
 	return shell_print(sh, &p);
 }
 
-/* The graph that the workers build from the job's words. */
-static enum status build_graph(struct graph **out, const struct control_job *job, struct error *err)
+/* The topology that the workers build from the job's words. spec holds its text, and is the caller's (job_spec_fini). */
+static enum status read_topology(struct topology *out, struct job_spec *spec, const struct control_job *job, struct error *err)
 {
-	struct topology t;
-	struct job_spec spec;
-	uint64_t seed = 1;
-	enum status st = topology_parse(&t, job->topology, err);
-
-	if (st != ST_OK)
-		return st;
 	if (job->n_ranks == 0) {
 		(void)error_set(err, ST_STATE, "the job has no ranks yet: %s", job->why);
 		error_hint(err, "dadamctl watch shows when it starts");
 		return ST_STATE;
 	}
-	if (job->spec != NULL && job_spec_parse(&spec, "spec", job->spec, strlen(job->spec), NULL) == ST_OK) {
-		seed = spec.seed;
-		job_spec_fini(&spec);
+	if (job->spec == NULL || job_spec_parse(spec, "spec", job->spec, strlen(job->spec), NULL) != ST_OK) {
+		*spec = (struct job_spec){.seed = 1};
+		(void)snprintf(spec->topology, sizeof spec->topology, "%s", job->topology);
 	}
-	return graph_build(out, &t, job->n_ranks, seed, err);
+	return topology_parse(out, spec->topology, err);
 }
 
-static int print_topology(struct shell *sh, const struct control_job *job, const struct graph *g, double gap)
+static int print_schedule(struct shell *sh, const struct control_job *job)
 {
+	struct error err = {0};
+	double gap = 0;
 	struct page p;
 
+	if (schedule_gap(&gap, job->n_ranks, &err) != ST_OK)
+		return shell_fail(sh, &err, EXIT_FAILED);
+	page_init(&p, shell_view(sh));
+	if (sh->args->output == OUTPUT_JSON)
+		json_schedule(&p, job, gap);
+	else if (sh->args->dot)
+		render_schedule_dot(&p, job);
+	else
+		render_schedule(&p, job, gap);
+	return shell_print(sh, &p);
+}
+
+static int print_graph(struct shell *sh, const struct control_job *job, const struct topology *t, uint64_t seed)
+{
+	struct graph *whole = NULL, *g = NULL;
+	struct error err = {0};
+	double gap = 0;
+	struct page p;
+	enum status st = graph_build(&whole, t, job->n_ranks, seed, &err);
+
+	if (st == ST_OK)
+		st = topology_present(&g, &gap, whole, job, &err);
+	graph_destroy(whole);
+	if (st != ST_OK)
+		return shell_fail(sh, &err, EXIT_FAILED);
 	page_init(&p, shell_view(sh));
 	if (sh->args->output == OUTPUT_JSON)
 		json_topology(&p, job, g, gap);
@@ -121,26 +142,27 @@ static int print_topology(struct shell *sh, const struct control_job *job, const
 		render_dot(&p, job, g);
 	else
 		render_topology(&p, job, g, gap);
+	graph_destroy(g);
 	return shell_print(sh, &p);
 }
 
 int cmd_topology(struct shell *sh)
 {
 	struct control_response resp;
-	struct graph *whole = NULL, *g = NULL;
+	struct job_spec spec = {.seed = 1};
 	struct error err = {0};
-	double gap = 0;
-	enum status st;
+	struct topology t;
 	int with = ask_job(sh, &resp, CONTROL_JOB);
 
 	if (with != 0)
 		return with;
-	st = build_graph(&whole, &resp.jobs[0], &err);
-	if (st == ST_OK)
-		st = topology_present(&g, &gap, whole, &resp.jobs[0], &err);
-	with = st == ST_OK ? print_topology(sh, &resp.jobs[0], g, gap) : shell_fail(sh, &err, EXIT_FAILED);
-	graph_destroy(whole);
-	graph_destroy(g);
+	if (read_topology(&t, &spec, &resp.jobs[0], &err) != ST_OK)
+		with = shell_fail(sh, &err, EXIT_FAILED);
+	else if (t.kind == TOPOLOGY_ONE_PEER)
+		with = print_schedule(sh, &resp.jobs[0]);
+	else
+		with = print_graph(sh, &resp.jobs[0], &t, spec.seed);
+	job_spec_fini(&spec);
 	control_response_fini(&resp);
 	return with;
 }

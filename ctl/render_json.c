@@ -6,6 +6,7 @@
 #include "ctl/render_peer.h"
 #include "ctl/render_text.h"
 #include "ctl/show.h"
+#include "libcore/topology/schedule.h"
 #include "libcore/topology/weights.h"
 
 #include <ctype.h>
@@ -395,25 +396,53 @@ static json_t *edges_array(const struct graph *g, uint32_t rank)
 	return list;
 }
 
+static json_t *topology_rank(const struct control_rank *r)
+{
+	json_t *o = json_object();
+
+	set(o, "rank", integer(r->rank));
+	set(o, "name", text(r->node_name));
+	set(o, "state", lower(control_rank_state_text(r->state)));
+	return o;
+}
+
+static void close_topology(struct page *p, json_t *doc, const struct control_job *job, double gap, json_t *ranks)
+{
+	set(doc, "job", hex(&job->id));
+	set(doc, "topology", text(job->topology));
+	set(doc, "spectral_gap", number(gap));
+	set(doc, "ranks", ranks);
+	close_doc(p, doc, PRINT_FLAGS);
+}
+
 void json_topology(struct page *p, const struct control_job *job, const struct graph *g, double gap)
 {
 	json_t *doc = open_doc("dadam.topology/1"), *ranks = json_array();
 
 	for (uint32_t i = 0; i < job->n_ranks_sent && i < graph_n(g); i++) {
 		const struct control_rank *r = &job->ranks[i];
-		json_t *o = json_object();
+		json_t *o = topology_rank(r);
 
-		set(o, "rank", integer(r->rank));
-		set(o, "name", text(r->node_name));
-		set(o, "state", lower(control_rank_state_text(r->state)));
 		set(o, "neighbours", edges_array(g, r->rank < graph_n(g) ? r->rank : i));
 		add(ranks, o);
 	}
-	set(doc, "job", hex(&job->id));
-	set(doc, "topology", text(job->topology));
-	set(doc, "spectral_gap", number(gap));
-	set(doc, "ranks", ranks);
-	close_doc(p, doc, PRINT_FLAGS);
+	close_topology(p, doc, job, gap, ranks);
+}
+
+void json_schedule(struct page *p, const struct control_job *job, double gap)
+{
+	json_t *doc = open_doc("dadam.topology/1"), *ranks = json_array();
+
+	for (uint32_t i = 0; i < job->n_ranks_sent; i++) {
+		json_t *o = topology_rank(&job->ranks[i]), *hears = json_array();
+
+		for (uint32_t c = 0; c < schedule_period(job->n_ranks); c++)
+			add(hears, integer(schedule_exponential_source(job->n_ranks, job->ranks[i].rank, c)));
+		set(o, "hears", hears);
+		add(ranks, o);
+	}
+	set(doc, "rounds", integer(schedule_period(job->n_ranks)));
+	close_topology(p, doc, job, gap, ranks);
 }
 
 void json_error(struct page *p, const struct error *err, int exit_status)

@@ -23,6 +23,9 @@ void json_version(struct page *p, const struct control_status *daemon);         
 /* dadam.topology/1; g: ranks are its nodes. */
 void json_topology(struct page *p, const struct control_job *job, const struct graph *g, double gap);
 
+/* The same for a one-peer schedule: ranks name whom they hear in each round of a turn. */
+void json_schedule(struct page *p, const struct control_job *job, double gap);
+
 /* {"error":{"status":...,"message":...,"hint":...,"exit":N}} on one line. */
 void json_error(struct page *p, const struct error *err, int exit_status);
 

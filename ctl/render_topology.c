@@ -18,7 +18,7 @@ static const struct control_rank *find_rank(const struct control_job *job, uint3
 	return NULL;
 }
 
-static void rank_label(char out[80], const struct control_job *job, uint32_t rank)
+void topology_label(char out[80], const struct control_job *job, uint32_t rank)
 {
 	const struct control_rank *r = find_rank(job, rank);
 
@@ -26,6 +26,13 @@ static void rank_label(char out[80], const struct control_job *job, uint32_t ran
 		show_clean(out, 80, r->node_name);
 	else
 		(void)snprintf(out, 80, "rank %u", rank);
+}
+
+const char *topology_state(const struct control_job *job, uint32_t rank)
+{
+	const struct control_rank *r = find_rank(job, rank);
+
+	return r != NULL ? control_rank_state_text(r->state) : "-";
 }
 
 static double edge_weight(const struct graph *g, uint32_t a, uint32_t b)
@@ -47,7 +54,7 @@ static enum status gap_of(double *gap, const struct graph *g, struct error *err)
 	return st;
 }
 
-static bool is_present(const struct control_job *job, uint32_t rank)
+bool topology_is_present(const struct control_job *job, uint32_t rank)
 {
 	const struct control_rank *r = find_rank(job, rank);
 
@@ -62,7 +69,7 @@ static size_t keep_edges(uint32_t (*edges)[2], size_t n_edges, const struct cont
 
 	*n_present = 0;
 	for (uint32_t i = 0; i < n; i++)
-		number[i] = is_present(job, i) ? (*n_present)++ : UINT32_MAX;
+		number[i] = topology_is_present(job, i) ? (*n_present)++ : UINT32_MAX;
 	for (size_t i = 0; i < n_edges; i++)
 		if (number[edges[i][0]] != UINT32_MAX && number[edges[i][1]] != UINT32_MAX)
 			memmove(edges[kept++], edges[i], sizeof *edges);
@@ -129,7 +136,7 @@ static double neighbours_text(char out[TABLE_CELL_SIZE], const struct control_jo
 		double w = edge_weight(g, rank, neighbours[i]);
 
 		own -= w;
-		rank_label(label, job, neighbours[i]);
+		topology_label(label, job, neighbours[i]);
 		if (used < TABLE_CELL_SIZE)
 			used += (size_t)snprintf(out + used, TABLE_CELL_SIZE - used, "%s%s %.3f", i > 0 ? ", " : "", label, w);
 	}
@@ -150,14 +157,13 @@ void render_topology(struct page *p, const struct control_job *job, const struct
 	page_put(p, " of %u  %zu links  Metropolis weights  spectral gap %.4f\n\n", graph_n(g), graph_n_edges(g), gap);
 	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < graph_n(g); i++) {
-		const struct control_rank *r = find_rank(job, i);
 		double own = neighbours_text(text, job, g, i);
 
-		rank_label(label, job, i);
+		topology_label(label, job, i);
 		table_put(&t, PAINT_PLAIN, "%u", i);
 		table_put(&t, PAINT_PLAIN, "%s", label);
-		table_put(&t, PAINT_PLAIN, "%s", r != NULL ? control_rank_state_text(r->state) : "-");
-		if (is_present(job, i))
+		table_put(&t, PAINT_PLAIN, "%s", topology_state(job, i));
+		if (topology_is_present(job, i))
 			table_put(&t, PAINT_PLAIN, "%.3f", own);
 		else
 			table_put(&t, PAINT_PLAIN, "-");
@@ -175,20 +181,25 @@ static void put_quoted(struct page *p, const char *text)
 	page_put(p, "\"");
 }
 
-void render_dot(struct page *p, const struct control_job *job, const struct graph *g)
+void topology_dot_ranks(struct page *p, const char *kind, const struct control_job *job, uint32_t n)
 {
 	char label[80];
 
-	page_put(p, "graph ");
+	page_put(p, "%s", kind);
 	show_clean(label, sizeof label, job->name);
 	put_quoted(p, label);
 	page_put(p, " {\n");
-	for (uint32_t i = 0; i < graph_n(g); i++) {
-		rank_label(label, job, i);
+	for (uint32_t i = 0; i < n; i++) {
+		topology_label(label, job, i);
 		page_put(p, "\tr%u [label=", i);
 		put_quoted(p, label);
-		page_put(p, "%s];\n", is_present(job, i) ? "" : ", color=red");
+		page_put(p, "%s];\n", topology_is_present(job, i) ? "" : ", color=red");
 	}
+}
+
+void render_dot(struct page *p, const struct control_job *job, const struct graph *g)
+{
+	topology_dot_ranks(p, "graph ", job, graph_n(g));
 	for (uint32_t i = 0; i < graph_n(g); i++)
 		for (uint32_t k = 0; k < graph_degree(g, i); k++) {
 			uint32_t j = graph_neighbours(g, i)[k];

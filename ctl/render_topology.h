@@ -6,6 +6,8 @@
 #include "libcore/topology/graph.h"
 #include "proto/control.h"
 
+#include <stdbool.h>
+
 /* The links of g whose both ranks are still there, as a graph of all ranks, and the spectral gap of
  * the ranks that are there with Metropolis weights on those links (0: they are not connected). The
  * caller owns *out. ST_NOMEM. */
@@ -14,6 +16,14 @@ MUST_CHECK enum status topology_present(struct graph **out, double *gap, const s
 
 /* g: of topology_present(). */
 void render_topology(struct page *p, const struct control_job *job, const struct graph *g, double gap);
+/* What is said of a rank: its node's name, its state, and whether it is still there. */
+void topology_label(char out[80], const struct control_job *job, uint32_t rank);
+const char *topology_state(const struct control_job *job, uint32_t rank);
+bool topology_is_present(const struct control_job *job, uint32_t rank);
+
+/* The head of a Graphviz text (kind is "graph " or "digraph ") and its n ranks; edges and "}" follow. */
+void topology_dot_ranks(struct page *p, const char *kind, const struct control_job *job, uint32_t n);
+
 void render_dot(struct page *p, const struct control_job *job, const struct graph *g);
 
 #endif

@@ -22,7 +22,7 @@ static enum status try_graph(const struct topology *t, uint32_t n, uint64_t seed
 	struct graph *g = NULL;
 	enum status st;
 
-	if (n == 1)
+	if (n == 1 && t->kind != TOPOLOGY_EDGES)
 		return ST_OK; /* alone, nobody is asked */
 	st = topology_check(t, n, err);
 	if (st == ST_OK)
@@ -41,13 +41,13 @@ static enum status check_topology(const struct job_spec *s, struct error *warnin
 
 		st = try_graph(&t, n, s->seed, &why);
 		if (st == ST_INVALID && n > s->workers_min) {
-			(void)error_set(warning, ST_OK, "topology %s is not possible with %u workers: %.200s", s->topology, n, why.msg);
+			(void)error_set(warning, ST_OK, "topology %s is not possible with %u workers: %.200s", topology_name(s->topology), n, why.msg);
 			error_hint(warning, "the job starts with another number between workers.min and workers.max");
 			return ST_OK;
 		}
 		if (st != ST_OK) {
 			*err = why;
-			(void)error_wrap(err, st, "topology %s with workers.min %u", s->topology, n);
+			(void)error_wrap(err, st, "topology %s with workers.min %u", topology_name(s->topology), n);
 		}
 	}
 	return st;
@@ -101,7 +101,7 @@ static enum status check_algorithm(const struct job_spec *s, struct error *err)
 	}
 	if (a.complete && strcmp(s->topology, "complete") != 0) {
 		(void)error_set(err, ST_INVALID, "algorithm: %s averages over all ranks, found topology %s, allowed: complete",
-				name, s->topology);
+				name, topology_name(s->topology));
 		error_hint(err, "write `topology: complete`");
 		return ST_INVALID;
 	}

@@ -15,12 +15,13 @@
 
 #define JOB_MAX_RANKS CONTROL_MAX_RANKS
 #define JOB_MAX_SPEC (32U * 1024U)
+#define JOB_MAX_TOPOLOGY 1024U
 
 /* What the daemons need of the spec (they parse it only at submit and start). */
 struct job_terms {
 	char name[64];
 	char algorithm[24];
-	char topology[64];
+	char topology[JOB_MAX_TOPOLOGY];
 	char plugin[64];
 	uint32_t workers_min, workers_max;
 	uint64_t wait_ms;

@@ -4,6 +4,7 @@
 #include "daemon/node/member.h"
 #include "daemon/node/text.h"
 #include "libcore/base/mem.h"
+#include "libcore/topology/topology.h"
 
 #include <string.h>
 
@@ -151,7 +152,7 @@ void job_on_submit(struct jobs *js, struct step *st, struct job_record *r)
 	}
 	j->tell = 1;
 	step_job_log(st, &j->rec.id, NODE_LOG_INFO, "submitted on %s: %s with %s over %s, %u to %u workers", st->cfg->name,
-			j->rec.terms.plugin, j->rec.terms.algorithm, j->rec.terms.topology, j->rec.terms.workers_min, j->rec.terms.workers_max);
+			j->rec.terms.plugin, j->rec.terms.algorithm, topology_name(j->rec.terms.topology), j->rec.terms.workers_min, j->rec.terms.workers_max);
 }
 
 void job_on_loaded(struct jobs *js, struct step *st, struct job_record *r)

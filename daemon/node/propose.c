@@ -130,7 +130,7 @@ static void say_why(const struct job *j, char *out, size_t size)
 		sep = "; ";
 	}
 	if (p->unfit)
-		text_add(out, size, "%stopology %s allows none of %u to %u ranks", sep, j->rec.terms.topology, j->rec.terms.workers_min, j->rec.terms.workers_max);
+		text_add(out, size, "%stopology %s allows none of %u to %u ranks", sep, topology_name(j->rec.terms.topology), j->rec.terms.workers_min, j->rec.terms.workers_max);
 	else if (silent > 0)
 		text_add(out, size, "%s%u asked, no answer yet", sep, silent);
 	else if (p->n < j->rec.terms.workers_min)

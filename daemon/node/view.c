@@ -3,6 +3,7 @@
 
 #include "daemon/node/text.h"
 #include "libcore/base/mem.h"
+#include "libcore/topology/topology.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -62,7 +63,7 @@ static void view_terms(const struct job_record *r, struct control_job *out)
 {
 	text_put(out->name, sizeof out->name, "%s", r->terms.name);
 	text_put(out->algorithm, sizeof out->algorithm, "%s", r->terms.algorithm);
-	text_put(out->topology, sizeof out->topology, "%s", r->terms.topology);
+	text_put(out->topology, sizeof out->topology, "%s", topology_name(r->terms.topology));
 	text_put(out->plugin, sizeof out->plugin, "%s", r->terms.plugin);
 	text_put(out->digest, sizeof out->digest, "%s", r->digest);
 	out->workers_min = r->terms.workers_min;

@@ -65,9 +65,10 @@ static const struct setting rows[] = {
 		.help = "of cd-adam and choco-sgd: identity, sign, sign(keep-zeros), top-k(1%), random-k(1%), qsgd(15), int8, int4, bf16"},
 	{"algorithm.gossip_step", SETTING_TEXT, 0, FIELD(gossip_step_text), .preset = "auto",
 		.help = "of cd-adam and choco-sgd: how far a round goes towards the neighbours, above 0 to 1; auto: by the compressor"},
-	{"topology", SETTING_TEXT, 0, FIELD(topology), .preset = "ring",
-		.nested = "a list of edges comes with a later version, write a name as ring or complete",
-		.help = "who exchanges with whom: ring, complete, star, torus, hypercube, exponential, one-peer-exponential, random(4)"},
+	{"topology", SETTING_EDGES, 0, FIELD(topology), .greatest = JOB_SPEC_MAX_RANKS, .preset = "ring",
+		.nested = "write a name as ring or complete, or {edges: [[0, 1], [1, 2]]}",
+		.help = "who exchanges with whom: ring, complete, star, torus, hypercube, exponential, one-peer-exponential, "
+			"random(4), or a list of pairs of ranks as {edges: [[0, 1], [1, 2]]}"},
 	{"workers.min", SETTING_INTEGER, 0, FIELD(workers_min), .least = 1, .greatest = JOB_SPEC_MAX_RANKS,
 		.preset = "1", .help = "the job waits until so many nodes can take part"},
 	{"workers.max", SETTING_INTEGER, 0, FIELD(workers_max), .least = 1, .greatest = JOB_SPEC_MAX_RANKS,
@@ -98,7 +99,8 @@ static const struct setting rows[] = {
 		.help = "TCP congestion control, as cubic; empty: the kernel's choice"},
 	{"checkpoint", SETTING_LATER, .help = "checkpoints come with a later version; take the key out"},
 	{"elastic", SETTING_LATER, .help = "elastic jobs come with a later version; take the key out"},
-	{"edges", SETTING_LATER, .help = "a list of edges comes with a later version; write `topology: ring`"},
+	{"edges", SETTING_EDGES, SETTING_HOST, FIELD(topology), .greatest = JOB_SPEC_MAX_RANKS, .sample = "[[0, 1], [1, 2]]",
+		.help = "the same list of pairs, instead of topology"},
 };
 
 #define N_ROWS (sizeof rows / sizeof *rows)
@@ -173,6 +175,8 @@ static enum status check(const struct settings *s, struct job_spec *spec, struct
 		return ST_INVALID;
 	}
 	st = check_length(s, err);
+	if (st == ST_OK && settings_given(s, "edges") && settings_given(s, "topology"))
+		st = settings_refuse(s, err, "edges", "given together with topology, allowed: one of both");
 	if (st == ST_OK)
 		st = check_gossip_step(s, spec, err);
 	if (st != ST_OK)

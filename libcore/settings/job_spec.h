@@ -13,6 +13,7 @@
 
 #define JOB_SPEC_MAX_BYTES (32U * 1024U) /* of the text */
 #define JOB_SPEC_MAX_RANKS 64U
+#define JOB_SPEC_TOPOLOGY 1024U /* bytes of its text: about 170 edges over 64 ranks */
 
 enum job_algorithm { /* as algo_kind of libcore/round/algo.h */
 	JOB_D_ADAM,
@@ -55,7 +56,7 @@ struct job_spec {
 	char gossip_step_text[24];    /* "auto", or a number */
 	double gossip_step;           /* gamma, (0, 1]; 0: auto (default) */
 
-	char topology[64];            /* text for topology_parse(), default "ring" */
+	char topology[JOB_SPEC_TOPOLOGY]; /* text for topology_parse(), default "ring"; a list of edges as "0-1 1-2" */
 	uint32_t workers_min;         /* 1 .. JOB_SPEC_MAX_RANKS, default 1 */
 	uint32_t workers_max;         /* >= min; default = min */
 	uint64_t workers_wait_ms;     /* default 10m */

@@ -48,6 +48,9 @@ void settings_allowed(char out[SETTINGS_ALLOWED_SIZE], const struct setting *row
 	case SETTING_NAME:
 		(void)snprintf(out, SETTINGS_ALLOWED_SIZE, "at most %zu of a-z 0-9 . _ -", row->size - 1);
 		return;
+	case SETTING_EDGES:
+		(void)snprintf(out, SETTINGS_ALLOWED_SIZE, "a list of pairs of ranks, as [[0, 1], [1, 2]]");
+		return;
 	case SETTING_INTEGER:
 		allowed_integer(out, row);
 		return;
@@ -111,7 +114,8 @@ static enum status sample_row(struct buf *out, const struct setting *row, size_t
 	if (value == NULL)
 		value = row->type == SETTING_LIST ? "[]" : "";
 	settings_allowed(allowed, row);
-	if (row->type == SETTING_MAP || row->type == SETTING_TEXT || row->type == SETTING_LIST)
+	if (row->type == SETTING_MAP || row->type == SETTING_TEXT || row->type == SETTING_LIST ||
+			row->type == SETTING_EDGES)
 		st = buf_printf(out, "%*s# %s\n", (int)(2 * depth), "", row->help);
 	else
 		st = buf_printf(out, "%*s# %s [%s]\n", (int)(2 * depth), "", row->help, allowed);

@@ -7,6 +7,7 @@
 
 #include "libcore/base/mem.h"
 #include "libcore/base/nearest.h"
+#include "libcore/settings/edges.h"
 #include "libcore/settings/pairs.h"
 #include "libcore/settings/value.h"
 
@@ -78,6 +79,7 @@ static bool put_scalar(const struct setting *row, void *at, const char *text)
 
 	switch (row->type) {
 	case SETTING_TEXT:
+	case SETTING_EDGES:
 	case SETTING_NAME:
 	case SETTING_LIST:
 		return put_text(row, at, text);
@@ -309,6 +311,19 @@ static enum status read_map(struct settings *s, const struct setting *row, const
 	return read_group(s, e->node, e->path, row, err);
 }
 
+/* One value, or a list of pairs: the value itself, or the only key of a group. */
+static enum status read_edges(struct settings *s, const struct setting *row, const struct entry *e, struct error *err)
+{
+	struct fy_node *list = e->node;
+	char *at = (char *)s->out + row->offset;
+
+	if (list != NULL && fy_node_is_mapping(list) && fy_node_mapping_item_count(list) == 1)
+		list = fy_node_mapping_lookup_by_string(list, "edges", FY_NT);
+	if (list != NULL && fy_node_is_sequence(list))
+		return edges_read(at, row->size, list, (uint32_t)row->greatest, s->source, e->value, e->path, err);
+	return row->preset != NULL ? read_scalar(s, row, e, e->node, at, err) : refuse_shape(s, row, e, err);
+}
+
 static enum status read_row(struct settings *s, size_t index, const struct entry *e, struct error *err)
 {
 	const struct setting *row = &s->rows[index];
@@ -322,6 +337,8 @@ static enum status read_row(struct settings *s, size_t index, const struct entry
 		return read_map(s, row, e, err);
 	case SETTING_LIST:
 		return read_list(s, row, e, err);
+	case SETTING_EDGES:
+		return read_edges(s, row, e, err);
 	case SETTING_TEXT:
 	case SETTING_NAME:
 	case SETTING_INTEGER:

@@ -17,6 +17,8 @@
 /* What stands at `offset`. */
 enum setting_type {
 	SETTING_TEXT,    /* char[size] */
+	SETTING_EDGES,   /* char[size]: a text (when it has a preset), or pairs of numbers below `greatest`, as edges.h writes
+	                  * them: the value is their list, or a group with that list under `edges` */
 	SETTING_NAME,    /* char[size] of a-z 0-9 . _ - */
 	SETTING_INTEGER, /* uint32_t or uint64_t, by size */
 	SETTING_REAL,    /* double */

@@ -141,18 +141,20 @@ static enum status try_random(struct matrix *m, uint32_t degree, uint64_t seed, 
 	return ST_INVALID;
 }
 
-static enum status draw_edges(struct matrix *m, const uint32_t (*edges)[2], size_t n_edges,
-			      struct error *err)
+static enum status draw_edges(struct matrix *m, const struct topology *t, struct error *err)
 {
-	for (size_t i = 0; i < n_edges; i++) {
-		if (edges[i][0] >= m->n || edges[i][1] >= m->n) {
+	for (size_t i = 0; i < t->n_edges; i++) {
+		uint32_t edge[2];
+
+		topology_edge(t, i, edge);
+		if (edge[0] >= m->n || edge[1] >= m->n) {
 			(void)error_set(err, ST_INVALID,
-					"edge [%u, %u] names a worker outside 0..%u", edges[i][0],
-					edges[i][1], m->n - 1);
+					"edge [%u, %u] names a worker outside 0..%u", edge[0],
+					edge[1], m->n - 1);
 			error_hint(err, "edges hold ranks, counted from 0");
 			return ST_INVALID;
 		}
-		put(m, edges[i][0], edges[i][1]);
+		put(m, edge[0], edge[1]);
 	}
 	return ST_OK;
 }
@@ -185,7 +187,7 @@ static enum status draw(struct matrix *m, const struct topology *t, uint64_t see
 	case TOPOLOGY_RANDOM:
 		return try_random(m, t->degree, seed, err);
 	case TOPOLOGY_EDGES:
-		return draw_edges(m, t->edges, t->n_edges, err);
+		return draw_edges(m, t, err);
 	}
 	return error_set(err, ST_BUG, "topology kind %d", (int)t->kind);
 }

@@ -9,7 +9,7 @@
 
 #define ALLOWED                                                                                    \
 	"ring, complete, star, torus, torus(ROWS,COLS), hypercube, exponential, one-peer-exponential, "  \
-	"random(DEGREE)"
+	"random(DEGREE), edges as 0-1 1-2"
 #define N_WORDS (sizeof words / sizeof words[0])
 
 static const char *const words[] = {
@@ -54,6 +54,41 @@ static int split_numbers(struct parts *out, const char *p)
 		out->n_numbers++;
 	} while (*p == ',' && out->n_numbers < 2);
 	return *p == ')' && *skip_space(p + 1) == '\0';
+}
+
+/* "0-1 1-2 2-3": how many edges, 0 when something else stands there. */
+static size_t count_edges(const char *p)
+{
+	uint32_t rank;
+	size_t n = 0;
+
+	for (p = skip_space(p); *p != '\0'; n++) {
+		p = read_number(p, &rank);
+		p = p != NULL && *p == '-' ? read_number(p + 1, &rank) : NULL;
+		if (p == NULL)
+			return 0;
+	}
+	return n;
+}
+
+const char *topology_name(const char *text)
+{
+	return count_edges(text) > 0 ? "edges" : text;
+}
+
+void topology_edge(const struct topology *t, size_t i, uint32_t edge[2])
+{
+	const char *p = t->list;
+
+	if (t->edges != NULL) {
+		edge[0] = t->edges[i][0];
+		edge[1] = t->edges[i][1];
+		return;
+	}
+	for (size_t k = 0; k <= i; k++) {
+		p = read_number(p, &edge[0]);
+		p = read_number(p + 1, &edge[1]);
+	}
 }
 
 static int split(struct parts *out, const char *text)
@@ -125,6 +160,13 @@ enum status topology_parse(struct topology *out, const char *text, struct error 
 	size_t kind = 0;
 	enum status st;
 
+	t.n_edges = count_edges(text);
+	if (t.n_edges > 0) {
+		t.kind = TOPOLOGY_EDGES;
+		t.list = text;
+		*out = t;
+		return ST_OK;
+	}
 	while (kind < N_WORDS && strcmp(words[kind], p.word) != 0)
 		kind++;
 	if (kind == N_WORDS)
@@ -196,6 +238,23 @@ static enum status check_random(const struct topology *t, uint32_t n, struct err
 	return ST_INVALID;
 }
 
+/* Those who wrote the list meant so many ranks. */
+static enum status check_edges(const struct topology *t, uint32_t n, struct error *err)
+{
+	uint32_t edge[2], most = 0;
+
+	for (size_t i = 0; t->list != NULL && i < t->n_edges; i++) {
+		topology_edge(t, i, edge);
+		most = edge[0] > most ? edge[0] : most;
+		most = edge[1] > most ? edge[1] : most;
+	}
+	if (t->list == NULL || most + 1 == n)
+		return ST_OK;
+	(void)error_set(err, ST_INVALID, "the edges name ranks 0 to %u, which is %u workers, the job has %u", most, most + 1, n);
+	error_hint(err, "write `workers: {min: %u}`, or other edges", most + 1);
+	return ST_INVALID;
+}
+
 enum status topology_check(const struct topology *t, uint32_t n, struct error *err)
 {
 	if (n == 0 || n > TOPOLOGY_MAX_RANKS) {
@@ -216,8 +275,9 @@ enum status topology_check(const struct topology *t, uint32_t n, struct error *e
 	case TOPOLOGY_STAR:
 	case TOPOLOGY_EXPONENTIAL:
 	case TOPOLOGY_ONE_PEER:
-	case TOPOLOGY_EDGES:
 		return ST_OK;
+	case TOPOLOGY_EDGES:
+		return check_edges(t, n, err);
 	}
 	return error_set(err, ST_BUG, "topology kind %d", (int)t->kind);
 }

@@ -2,9 +2,7 @@
  *
  *   ring | complete | star | torus | torus(ROWS,COLS) | hypercube | exponential |
  *   one-peer-exponential | random(DEGREE)
- *
- * Says nothing about ranks that are there or not: that is graph.h. A list of edges has no short
- * text; whoever reads one (`edges:` of a spec) fills struct topology himself. */
+ * or a list of edges: "0-1 1-2 2-3". Says nothing about ranks that are there or not: that is graph.h. */
 #ifndef LIBCORE_TOPOLOGY_TOPOLOGY_H
 #define LIBCORE_TOPOLOGY_TOPOLOGY_H
 
@@ -32,19 +30,27 @@ struct topology {
 	enum topology_kind kind;
 	uint32_t rows, cols;        /* TORUS; 0, 0: as square as n allows */
 	uint32_t degree;            /* RANDOM */
-	const uint32_t (*edges)[2]; /* EDGES; borrowed, ranks below n */
+	const uint32_t (*edges)[2]; /* EDGES; borrowed, ranks below n; NULL: they are in `list` */
 	size_t n_edges;
+	const char *list;           /* EDGES read from a text: that text, borrowed */
 };
 
-/* Read the text form. Spaces beside words and numbers count for nothing.
+/* Read the text form. Spaces beside words and numbers count for nothing. A list of edges stays in text,
+ * which must outlive *out.
  * ST_INVALID: unknown word (the nearest is offered), a missing or wrong number. */
 MUST_CHECK enum status topology_parse(struct topology *out, const char *text, struct error *err);
 
 /* The text form, as topology_parse reads it ("edges" for a list). */
 void topology_format(char out[TOPOLOGY_TEXT_SIZE], const struct topology *t);
 
-/* Can n ranks have this topology? ST_INVALID with the numbers that would do. Edges are looked at by
- * graph_build only. */
+/* What people are told of a text: a list of edges is too long for a line, it is "edges". */
+const char *topology_name(const char *text);
+
+/* Edge i of a list. */
+void topology_edge(const struct topology *t, size_t i, uint32_t edge[2]);
+
+/* Can n ranks have this topology? ST_INVALID with the numbers that would do. Whether edges connect all
+ * ranks is seen by graph_build only. */
 MUST_CHECK enum status topology_check(const struct topology *t, uint32_t n, struct error *err);
 
 /* The sides for n ranks: the given ones, or the divisors of n nearest to each other, rows <= cols.

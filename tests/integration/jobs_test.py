@@ -290,6 +290,35 @@ def others_finish_without_a_killed_worker(c):
 
 
 @test
+def a_one_peer_job_goes_on_without_a_killed_worker(c):
+    nodes = c.mesh(4)
+    nodes[0].ctl("submit", slow(c, steps=300, extra="topology: one-peer-exponential\n"))
+    wait_steps(c, nodes[0], 30)
+    shown = nodes[1].json("topology", "job")
+    check(shown["rounds"] == 2 and abs(shown["spectral_gap"] - 1) < 1e-9, str(shown))
+    check([r["hears"] for r in shown["ranks"]] == [[3, 2], [0, 3], [1, 0], [2, 1]], str(shown))
+    check("ROUND 1" in nodes[1].ctl("topology", "job").stdout and "->" in nodes[1].ctl("topology", "job", "--dot").stdout, "two more views")
+    os.kill(pid_of_worker(nodes[1]), signal.SIGKILL)
+    c.wait(LINK_TIMEOUT + 2, lambda: ranks(nodes[0])["b"]["state"] == "lost", "rank of b is lost")
+    for d in nodes:
+        j = wait_phase(c, d, "done", 40)
+        check(j["mean"]["ranks"] == 3, f"mean of {j['mean']['ranks']}")
+    check("lost source" in nodes[0].ctl("topology", "job").stdout, nodes[0].ctl("topology", "job").stdout)
+
+
+@test
+def a_job_may_list_its_edges(c):
+    nodes = c.mesh(4)
+    nodes[2].ctl("submit", spec(c, extra="topology: {edges: [[0, 1], [1, 2], [3, 1]]}\n"), "--wait", timeout=60)
+    j = wait_phase(c, nodes[0], "done", 5)
+    check(j["topology"] == "edges" and j["mean"]["ranks"] == 4, str(j))
+    shown = nodes[3].json("topology", "job")
+    check([[n["rank"] for n in r["neighbours"]] for r in shown["ranks"]] == [[1], [0, 2, 3], [1], [1]], str(shown))
+    payload = {r["rank"]: r["payload_bytes"] for r in j["ranks"]}
+    check(payload[1] == 3 * payload[0] == 3 * payload[2] == 3 * payload[3] > 0, f"bytes go along the edges: {payload}")
+
+
+@test
 def others_finish_without_a_killed_daemon_and_its_worker_ends(c):
     nodes = c.mesh(4)
     nodes[0].ctl("submit", slow(c, steps=300))

@@ -2,13 +2,14 @@
  * whoever is killed, at whatever frame, the others go on with rows that sum to 1, and end.
  *
  *   worker_pair bits | kills N [ALGORITHM [WIRE]] | cuts N [ALGORITHM [WIRE]] | faults | stop | silent | orphans | ctr |
- *   keep DIR      (one meson test each) */
+ *   keep DIR      (one meson test each; one-bits, one-kills, one-cuts: on a one-peer schedule) */
 #include "tests/integration/worker_driver.h"
 
 #include "libcore/base/rng.h"
 #include "libcore/mix/mix.h"
 #include "libcore/model/dadam/model.h"
 #include "libcore/optim/optim.h"
+#include "libcore/topology/schedule.h"
 
 #include <dlfcn.h>
 #include <math.h>
@@ -30,6 +31,7 @@
 
 static const char *algorithm = "d-adam";
 static const char *wire_options = ""; /* ", KEY: VALUE" */
+static int one_peer; /* the topology; or a ring */
 
 static const char *spec_of(const char *plugin, const char *options, const char *more)
 {
@@ -40,10 +42,18 @@ static const char *spec_of(const char *plugin, const char *options, const char *
 	snprintf(text, sizeof text,
 			"name: t\nseed: 5\nmodel: {plugin: %s, options: {params: %u, rows: %u%s}}\n"
 			"data: {format: none}\nalgorithm: {name: %s, period: %u, learning_rate: 0.05}\n"
-			"topology: ring\nbatch: %u\nsteps: %u\n%s%s",
-			plugin, PARAMS, ROWS, options, algorithm, PERIOD, BATCH, STEPS,
+			"topology: %s\nbatch: %u\nsteps: %u\n%s%s",
+			plugin, PARAMS, ROWS, options, algorithm, PERIOD, one_peer ? "one-peer-exponential" : "ring", BATCH, STEPS,
 			strncmp(more, "wire", 4) == 0 ? "" : wire, more);
 	return text;
+}
+
+static void init(struct driver *d, uint32_t n, const char *plugin, const char *spec)
+{
+	driver_init(d, n, plugin, spec);
+	for (uint32_t r = 0; one_peer && r < n; r++)
+		for (uint64_t c = d->neighbours[r] = 0; n > 1 && c < schedule_period(n); c++)
+			d->neighbours[r] |= 1ULL << schedule_exponential_source(n, r, c) | 1ULL << schedule_exponential_target(n, r, c);
 }
 
 /* ---- the same in one process ---- */
@@ -96,17 +106,18 @@ static void local_step(struct reference *f, const struct dadam_model *model, voi
 	optim_step(&cfg, f->x[rank], f->m[rank], f->v[rank], f->grad, PARAMS, step);
 }
 
-/* Metropolis weights on a ring: 1/3 each, 1/2 for two ranks; ascending ranks. */
-static void mix_all(struct reference *f)
+/* Metropolis weights on a ring: 1/3 each, 1/2 for two ranks; or half and half with the source. Ascending ranks. */
+static void mix_all(struct reference *f, uint64_t round)
 {
 	for (uint32_t k = 0; k < f->n; k++) {
 		const real *vectors[3];
 		real weights[3];
 		uint32_t n = 0;
-		double w = f->n == 2 ? 1.0 / 2 : 1.0 / 3, self = f->n == 2 ? 1 - w : 1 - (w + w);
+		double w = f->n == 2 || one_peer ? 1.0 / 2 : 1.0 / 3, self = w == 0.5 ? 1 - w : 1 - (w + w);
 
 		for (uint32_t j = 0; j < f->n; j++) {
-			int next_to = j == (k + 1) % f->n || k == (j + 1) % f->n;
+			int next_to = one_peer ? j == schedule_exponential_source(f->n, k, round)
+					       : j == (k + 1) % f->n || k == (j + 1) % f->n;
 
 			if (j != k && !next_to)
 				continue;
@@ -139,7 +150,7 @@ static void compute_reference(struct reference *f, uint32_t n, const char *plugi
 		for (uint32_t r = 0; r < n; r++)
 			local_step(f, model, instance, r, t);
 		if ((t + 1) % PERIOD == 0)
-			mix_all(f);
+			mix_all(f, t / PERIOD);
 	}
 	model->destroy(instance);
 }
@@ -219,7 +230,7 @@ static void bits(uint32_t n, const char *more)
 	struct driver d;
 	struct reference f;
 
-	driver_init(&d, n, "quadratic", spec_of("quadratic", "", more));
+	init(&d, n, "quadratic", spec_of("quadratic", "", more));
 	driver_start(&d);
 	if (driver_run(&d, DEADLINE_MS) != 0)
 		die_hanging(&d, "bits");
@@ -280,7 +291,7 @@ static int kill_at(uint32_t n, int victim, uint64_t frame, int middle, unsigned 
 	struct driver d;
 	int hit;
 
-	driver_init(&d, n, "quadratic", spec_of("quadratic", "", "timeouts: {link: 2s}\n"));
+	init(&d, n, "quadratic", spec_of("quadratic", "", "timeouts: {link: 2s}\n"));
 	d.proxy = 1;
 	d.victim = victim;
 	d.kill_at = frame;
@@ -549,6 +560,8 @@ int main(int argc, char **argv)
 	uint32_t n = argc > 2 ? (uint32_t)atoi(argv[2]) : 2;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	one_peer = strncmp(what, "one-", 4) == 0;
+	what += one_peer ? 4 : 0;
 	algorithm = argc > 3 ? argv[3] : algorithm;
 	wire_options = argc > 4 ? argv[4] : wire_options;
 	signal(SIGPIPE, SIG_IGN);
@@ -557,7 +570,7 @@ int main(int argc, char **argv)
 			bits(k, "");
 		bits(3, "wire: {segment: 1024, zstd: on}\n"); /* and delta with it */
 		bits(3, "wire: {segment: 1024, zstd: on, delta: off}\n");
-		for (uint32_t k = 2; k <= 5; k++)
+		for (uint32_t k = 2; k <= 5 && !one_peer; k++)
 			bits(k, "wire: {segment: 1024, delta: on}\n");
 	} else if (strcmp(what, "keep") == 0 && argc > 2) {
 		keep(argv[2]);

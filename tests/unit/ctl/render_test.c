@@ -1,6 +1,7 @@
 /* The views of dadamctl against golden texts, at 80 and 120 columns, and the promised JSON. */
 #include "ctl/render_json.h"
 #include "ctl/render_peer.h"
+#include "ctl/render_schedule.h"
 #include "ctl/render_text.h"
 #include "ctl/render_topology.h"
 #include "ctl/watch.h"
@@ -119,6 +120,35 @@ static void draw_topology_json(struct page *p)
 	draw_topology(p, 2);
 }
 
+static void draw_schedule(struct page *p, int what)
+{
+	double gap;
+
+	(void)snprintf(jobs[2].topology, sizeof jobs[2].topology, "one-peer-exponential");
+	cr_assert_eq(schedule_gap(&gap, 4, NULL), ST_OK);
+	if (what == 0)
+		render_schedule(p, &jobs[2], gap);
+	else if (what == 1)
+		render_schedule_dot(p, &jobs[2]);
+	else
+		json_schedule(p, &jobs[2], gap);
+}
+
+static void draw_schedule_text(struct page *p)
+{
+	draw_schedule(p, 0);
+}
+
+static void draw_schedule_dot(struct page *p)
+{
+	draw_schedule(p, 1);
+}
+
+static void draw_schedule_json(struct page *p)
+{
+	draw_schedule(p, 2);
+}
+
 static void draw_status_json(struct page *p)
 {
 	struct control_status s;
@@ -177,7 +207,8 @@ static const struct {
 	{"show-120", 120, draw_show}, {"watch-80", 80, draw_watch}, {"watch-120", 120, draw_watch},
 	{"submitted-80", 80, draw_submitted}, {"topology-80", 80, draw_topology_text}, {"topology-dot", 0, draw_dot},
 	{"status-json", 0, draw_status_json}, {"peers-json", 0, draw_peers_json}, {"jobs-json", 0, draw_jobs_json},
-	{"topology-json", 0, draw_topology_json}, {"logs-json", 0, draw_logs_json}, {"error-json", 0, draw_error_json},
+	{"topology-json", 0, draw_topology_json}, {"schedule-80", 80, draw_schedule_text}, {"schedule-dot", 0, draw_schedule_dot},
+	{"schedule-json", 0, draw_schedule_json}, {"logs-json", 0, draw_logs_json}, {"error-json", 0, draw_error_json},
 };
 
 static char *read_golden(const char *name)

@@ -100,6 +100,10 @@ Test(check, a_topology_must_suit_the_least_number_of_workers)
 			{"topology: hypercube\nworkers: {min: 1}\n", ST_OK, "", ""},
 			{"topology: rink\n", ST_INVALID, "rink", ""},
 			{"topology: ring\nworkers: {min: 2, max: 64}\n", ST_OK, "", ""},
+			{"edges: [[0, 1], [1, 2]]\nworkers: {min: 3}\n", ST_OK, "", ""},
+			{"edges: [[0, 1], [1, 2]]\nworkers: {min: 4}\n", ST_INVALID, "topology edges with workers.min 4: the edges name ranks 0 to 2", ""},
+			{"edges: [[0, 1], [1, 2]]\n", ST_INVALID, "which is 3 workers, the job has 1", ""},
+			{"topology: {edges: [[0, 1], [2, 3]]}\nworkers: {min: 4}\n", ST_INVALID, "the edges do not connect all 4 workers", ""},
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -101,6 +101,35 @@ Test(job_spec, every_key_reaches_its_field_and_lists_become_repeated_keys)
 	job_spec_fini(&s);
 }
 
+Test(job_spec, edges_are_pairs_in_either_place)
+{
+	static const char *const texts[] = {GOOD "topology: {edges: [[0, 1], [1, 2]]}\n", GOOD "edges: [[0, 1], [1, 2]]\n",
+		GOOD "topology:\n  edges:\n    - [0, 1]\n    - - 1\n      - 2\n"};
+
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		struct job_spec s;
+		struct error err = {0};
+
+		cr_assert_eq(parse(&s, texts[i], &err), ST_OK, "%s: %s", texts[i], err.msg);
+		cr_assert_str_eq(s.topology, "0-1 1-2");
+		job_spec_fini(&s);
+	}
+}
+
+Test(job_spec, more_edges_than_fit_are_refused)
+{
+	char text[8192];
+	struct job_spec s;
+	struct error err = {0};
+	size_t len = (size_t)snprintf(text, sizeof text, "%sedges: [[0, 1]", GOOD);
+
+	for (unsigned i = 2; i < 220; i++)
+		len += (size_t)snprintf(text + len, sizeof text - len, ", [%u, %u]", 40 + i % 8, i / 8);
+	(void)snprintf(text + len, sizeof text - len, "]\n");
+	cr_assert_eq(parse(&s, text, &err), ST_INVALID);
+	cr_assert_not_null(strstr(err.msg, "take more than the allowed 1023 characters"), "%s", err.msg);
+}
+
 Test(job_spec, quoted_texts_and_their_escapes_are_read)
 {
 	struct job_spec s;
@@ -166,9 +195,25 @@ static const struct {
 	{GOOD "workers: {min: 65}\n", "s.yaml:3:16: workers.min: found '65', allowed: a whole number from 1 to 64", NULL},
 	{GOOD "workers: {wait: 10}\n",
 		"s.yaml:3:17: workers.wait: found '10', allowed: a time from 0s to 30d, as 5s or 500ms", NULL},
-	{GOOD "topology: {edges: [[0, 1]]}\n",
-		"s.yaml:3:1: topology: found a group of keys; a list of edges comes with a later version, "
-		"write a name as ring or complete", NULL},
+	{GOOD "topology: {edges: [[0, 1], [1, 64]]}\n",
+		"s.yaml:3:32: topology: pair 2: found '64', allowed: two different ranks from 0 to 63, as [0, 1]", NULL},
+	{GOOD "edges:\n  - [0, 1]\n  - [1, 0]\n", "s.yaml:5:6: edges: pair 2 joins ranks 1 and 0 once more",
+		"a link goes both ways: name each one once"},
+	{GOOD "edges: [[2, 2]]\n",
+		"s.yaml:3:10: edges: pair 1: it joins rank 2 to itself, allowed: two different ranks from 0 to 63, as [0, 1]", NULL},
+	{GOOD "edges: [[0, 1, 2]]\n",
+		"s.yaml:3:1: edges: pair 1: it has 3 ends, allowed: two different ranks from 0 to 63, as [0, 1]", NULL},
+	{GOOD "edges: [0, 1]\n",
+		"s.yaml:3:1: edges: pair 1: it is no list, allowed: two different ranks from 0 to 63, as [0, 1]", NULL},
+	{GOOD "edges: [[a, [b]]]\n",
+		"s.yaml:3:1: edges: pair 1: an end that is no number, allowed: two different ranks from 0 to 63, as [0, 1]", NULL},
+	{GOOD "edges: []\n",
+		"s.yaml:3:1: edges: no pair, allowed: a list as [[0, 1], [1, 2]] that joins all ranks", NULL},
+	{GOOD "edges: ring\n",
+		"s.yaml:3:8: edges: found one value, allowed: a list of pairs of ranks, as [[0, 1], [1, 2]]", NULL},
+	{GOOD "topology: ring\nedges: [[0, 1]]\n", "s.yaml:4:1: edges: given together with topology, allowed: one of both", NULL},
+	{GOOD "topology: {ring: 3}\n",
+		"s.yaml:3:1: topology: found a group of keys; write a name as ring or complete, or {edges: [[0, 1], [1, 2]]}", NULL},
 	{GOOD "checkpoint: {every: 500}\n",
 		"s.yaml:3:1: checkpoint: checkpoints come with a later version; take the key out", NULL},
 	{GOOD "name: My Job\n", "s.yaml:3:7: name: found 'My Job', allowed: at most 63 of a-z 0-9 . _ -", NULL},

@@ -120,6 +120,8 @@ Test(graph, what_cannot_be_built_is_refused_with_a_way_out)
 	const struct topology bad[] = {
 			{.kind = TOPOLOGY_EDGES, .edges = outside, .n_edges = 2},
 			{.kind = TOPOLOGY_EDGES, .edges = apart, .n_edges = 3},
+			{.kind = TOPOLOGY_EDGES, .list = "0-1 1-3", .n_edges = 2},
+			{.kind = TOPOLOGY_EDGES, .list = "0-1 2-2", .n_edges = 2},
 			{.kind = TOPOLOGY_EDGES},
 			{.kind = TOPOLOGY_HYPERCUBE},
 			{.kind = TOPOLOGY_RANDOM, .degree = 3},

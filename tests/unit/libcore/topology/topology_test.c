@@ -19,6 +19,27 @@ Test(topology, every_text_form_reads_back)
 	}
 }
 
+Test(topology, a_list_of_edges_is_read_from_its_text)
+{
+	static const char *const no_lists[] = {"0-1 1", "0-1-2", "0-1,1-2", "0-", "-1-2", "0-1 x", "99999-1"};
+	struct topology t;
+	struct error err = {0};
+	uint32_t edge[2];
+
+	cr_assert_eq(topology_parse(&t, " 0-1  12 - 3", NULL), ST_OK);
+	cr_assert(t.kind == TOPOLOGY_EDGES && t.n_edges == 2);
+	topology_edge(&t, 1, edge);
+	cr_assert(edge[0] == 12 && edge[1] == 3);
+	cr_assert_str_eq(topology_name("0-1 1-2"), "edges");
+	cr_assert_str_eq(topology_name("ring"), "ring");
+	for (size_t i = 0; i < sizeof no_lists / sizeof *no_lists; i++)
+		cr_assert_eq(topology_parse(&t, no_lists[i], NULL), ST_INVALID, "%s", no_lists[i]);
+	cr_assert_eq(topology_check(&t, 13, NULL), ST_OK);
+	cr_assert_eq(topology_check(&t, 4, &err), ST_INVALID);
+	cr_assert_str_eq(err.msg, "the edges name ranks 0 to 12, which is 13 workers, the job has 4");
+	cr_assert_not_null(strstr(err.hint, "min: 13"));
+}
+
 Test(topology, spaces_count_for_nothing)
 {
 	struct topology t;
