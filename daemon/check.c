@@ -63,7 +63,7 @@ static enum status check_compressor(const struct job_spec *s, const struct algo 
 
 	if (st == ST_OK && !algo_has_replicas(a) && (c.kind != COMPRESS_IDENTITY || s->gossip_step != 0)) {
 		(void)error_set(err, ST_INVALID, "algorithm %s sends no differences: compress and gossip_step mean nothing to it",
-				algo_name((enum algo_kind)s->algorithm));
+				job_spec_algorithm(s));
 		error_hint(err, "use cd-adam or choco-sgd, or take compress and gossip_step out");
 		return ST_INVALID;
 	}
@@ -82,9 +82,13 @@ static enum status check_algorithm(const struct job_spec *s, struct error *err)
 {
 	struct algo_choice choice = {.order = (enum algo_order)s->order, .mix = (enum algo_mix)s->mix,
 			.momentum = s->momentum, .mixed_moments = s->moments == JOB_MOMENTS_MIXED};
-	const char *name = algo_name((enum algo_kind)s->algorithm);
+	const char *name = job_spec_algorithm(s);
 	struct algo a;
-	enum status st = algo_row(&a, (enum algo_kind)s->algorithm, &choice, err);
+	enum status st;
+
+	if (job_spec_is_pipeline(s))
+		return ST_OK; /* its keys were checked with the spec; layers and sizes are known to the worker */
+	st = algo_row(&a, (enum algo_kind)s->algorithm, &choice, err);
 
 	if (st == ST_OK)
 		st = check_compressor(s, &a, err);
@@ -137,7 +141,7 @@ static void fill_terms(struct job_terms *out, const struct job_spec *s)
 {
 	memset(out, 0, sizeof *out);
 	(void)snprintf(out->name, sizeof out->name, "%s", s->name);
-	(void)snprintf(out->algorithm, sizeof out->algorithm, "%s", algo_name((enum algo_kind)s->algorithm));
+	(void)snprintf(out->algorithm, sizeof out->algorithm, "%s", job_spec_algorithm(s));
 	(void)snprintf(out->topology, sizeof out->topology, "%s", s->topology);
 	(void)snprintf(out->plugin, sizeof out->plugin, "%s", s->plugin);
 	out->workers_min = s->workers_min;

@@ -41,8 +41,10 @@ enum status algo_parse(enum algo_kind *out, const char *name, struct error *err)
 
 enum status algo_row(struct algo *out, enum algo_kind kind, const struct algo_choice *choice, struct error *err)
 {
-	const struct row *row = &rows[kind];
+	const struct row *row = &rows[(unsigned)kind < ALGO_KINDS ? kind : 0];
 
+	if ((unsigned)kind >= ALGO_KINDS)
+		return error_set(err, ST_INVALID, "a pipeline's algorithm has no rounds of gossip");
 	if (choice->order != ALGO_ORDER_DEFAULT && kind != ALGO_CD_ADAM)
 		return error_set(err, ST_INVALID, "%s has one order only; `order` is for cd-adam: take it out", row->name);
 	if (choice->mix != ALGO_MIX_DEFAULT && kind != ALGO_D_PSGD)

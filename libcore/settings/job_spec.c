@@ -2,8 +2,8 @@
 #include "libcore/settings/job_spec.h"
 
 #include "libcore/base/buf.h"
+#include "libcore/settings/job_pipeline.h"
 #include "libcore/settings/settings.h"
-#include "libcore/settings/value.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,8 +14,7 @@
 
 /* In the order of the enums of job_spec.h. */
 static const char *const algorithms[] = {"d-adam", "cd-adam", "choco-sgd", "d-psgd", "local-adam", "local-sgd",
-	"central-adam", "central-sgd", NULL};
-static const char *const algorithms_later[] = {"pprs", "agd", "gd", NULL};
+	"central-adam", "central-sgd", "pprs", "agd", "gd", NULL};
 static const char *const orders[] = {"auto", "lagged", "fresh", NULL};
 static const char *const moments[] = {"local", "mixed", NULL};
 static const char *const mixes[] = {"auto", "after", "before", NULL};
@@ -24,6 +23,13 @@ static const char *const losses_later[] = {"wait", NULL};
 static const char *const splits[] = {"iid", "contiguous", "local", NULL};
 static const char *const splits_later[] = {"by-label", "dirichlet", NULL};
 static const char *const zstds[] = {"auto", "on", "off", NULL};
+static const char *const schedules[] = {"1f1b", "fill-drain", NULL};
+static const char *const activations[] = {"float32", "bf16", NULL};
+
+static const struct setting_word smoothings[] = {{"auto", JOB_SMOOTHING_AUTO}, {NULL, 0}};
+static const struct setting_word momenta[] = {{"sequence", JOB_MOMENTUM_SEQUENCE}, {"constant", 0.9}, {NULL, 0}};
+static const struct setting_word autos[] = {{"auto", 0}, {NULL, 0}};
+static const struct setting_word batches[] = {{"full", 0}, {NULL, 0}};
 
 static const struct setting rows[] = {
 	{"name", SETTING_NAME, 0, FIELD(name), .preset = "job", .help = "what people call the job"},
@@ -37,8 +43,8 @@ static const struct setting rows[] = {
 		.help = "passed on to the reader: format, train, test, ...; paths are relative to each node's data.roots"},
 	{"data.split", SETTING_ENUM, 0, FIELD(split), .words = splits, .later = splits_later, .preset = "iid",
 		.help = "which rows a rank gets"},
-	{"algorithm.name", SETTING_ENUM, 0, FIELD(algorithm), .words = algorithms, .later = algorithms_later,
-		.preset = "d-adam", .help = "how the ranks train together"},
+	{"algorithm.name", SETTING_ENUM, 0, FIELD(algorithm), .words = algorithms,
+		.preset = "d-adam", .help = "how the ranks train together; pprs, agd and gd: as stages of one model"},
 	{"algorithm.period", SETTING_INTEGER, 0, FIELD(period), .least = 1, .greatest = 1000000, .preset = "1",
 		.help = "local steps between two exchanges"},
 	{"algorithm.learning_rate", SETTING_REAL, SETTING_ABOVE, FIELD(learning_rate), .high = INFINITY,
@@ -53,8 +59,17 @@ static const struct setting rows[] = {
 		.help = "of the moments in the first steps"},
 	{"algorithm.weight_decay", SETTING_REAL, 0, FIELD(weight_decay), .high = INFINITY, .preset = "0",
 		.help = "decoupled from the gradient"},
-	{"algorithm.momentum", SETTING_REAL, SETTING_BELOW, FIELD(momentum), .high = 1, .preset = "0",
-		.help = "of choco-sgd, d-psgd, local-sgd, central-sgd (heavy ball)"},
+	{"algorithm.momentum", SETTING_REAL, SETTING_BELOW, FIELD(momentum), .high = 1, .named = momenta, .preset = "0",
+		.help = "a number: of choco-sgd, d-psgd, local-sgd, central-sgd (heavy ball); of pprs and agd: also sequence (their default), constant is 0.9"},
+	{"algorithm.samples", SETTING_INTEGER, SETTING_APART, FIELD(pipeline.samples), .least = 1,
+		.greatest = JOB_SPEC_MAX_SAMPLES, .sample = "8",
+		.help = "of pprs: K, how many copies of a batch go through the pipeline with noise of their own; 8 when not given"},
+	{"algorithm.smoothing", SETTING_REAL, SETTING_APART, FIELD(pipeline.smoothing), .high = INFINITY, .named = smoothings,
+		.sample = "auto", .help = "of pprs: gamma, the size of the noise on each parameter; auto (the default): by the layer's size"},
+	{"algorithm.theory.R", SETTING_REAL, SETTING_ABOVE | SETTING_APART, FIELD(pipeline.theory_r), .high = INFINITY,
+		.sample = "1", .help = "of pprs, instead of samples, smoothing, learning_rate: how far the start is from the minimum"},
+	{"algorithm.theory.L", SETTING_REAL, SETTING_ABOVE | SETTING_APART, FIELD(pipeline.theory_l), .high = INFINITY,
+		.sample = "1", .help = "of pprs, with R: the Lipschitz constant of the loss"},
 	{"algorithm.order", SETTING_ENUM, 0, FIELD(order), .words = orders, .preset = "auto",
 		.help = "of cd-adam: lagged overlaps the exchange with the next steps (the default), fresh does not"},
 	{"algorithm.mix", SETTING_ENUM, 0, FIELD(mix), .words = mixes, .preset = "auto",
@@ -63,11 +78,11 @@ static const struct setting rows[] = {
 		.help = "of d-adam, local-adam: mixed sends m and v too, for ranks whose rows differ in kind"},
 	{"algorithm.compress", SETTING_TEXT, 0, FIELD(compress), .preset = "identity",
 		.help = "of cd-adam and choco-sgd: identity, sign, sign(keep-zeros), top-k(1%), random-k(1%), qsgd(15), int8, int4, bf16"},
-	{"algorithm.gossip_step", SETTING_TEXT, 0, FIELD(gossip_step_text), .preset = "auto",
-		.help = "of cd-adam and choco-sgd: how far a round goes towards the neighbours, above 0 to 1; auto: by the compressor"},
+	{"algorithm.gossip_step", SETTING_REAL, SETTING_ABOVE, FIELD(gossip_step), .high = 1, .named = autos, .preset = "auto",
+		.help = "of cd-adam and choco-sgd: how far a round goes towards the neighbours; auto: by the compressor"},
 	{"topology", SETTING_EDGES, 0, FIELD(topology), .greatest = JOB_SPEC_MAX_RANKS, .preset = "ring",
 		.nested = "write a name as ring or complete, or {edges: [[0, 1], [1, 2]]}",
-		.help = "who exchanges with whom: ring, complete, star, torus, hypercube, exponential, one-peer-exponential, "
+		.help = "who exchanges with whom: ring, complete, path, star, torus, hypercube, exponential, one-peer-exponential, "
 			"random(4), or a list of pairs of ranks as {edges: [[0, 1], [1, 2]]}"},
 	{"workers.min", SETTING_INTEGER, 0, FIELD(workers_min), .least = 1, .greatest = JOB_SPEC_MAX_RANKS,
 		.preset = "1", .help = "the job waits until so many nodes can take part"},
@@ -75,8 +90,18 @@ static const struct setting rows[] = {
 		.help = "at most so many take part; as workers.min when not given"},
 	{"workers.wait", SETTING_TIME, 0, FIELD(workers_wait_ms), .greatest = 30 * DAY_MS, .preset = "10m",
 		.help = "how long it waits before it fails"},
-	{"batch", SETTING_INTEGER, 0, FIELD(batch), .least = 1, .greatest = 1U << 24, .preset = "32",
-		.help = "rows in a step of one rank"},
+	{"stages", SETTING_INTEGER, SETTING_APART, FIELD(pipeline.stages), .least = 1, .greatest = JOB_SPEC_MAX_STAGES,
+		.sample = "4", .help = "of pprs, agd, gd: into how many pieces the model is cut; as place or cut say, or workers.min"},
+	{"cut", SETTING_NUMBERS, SETTING_APART, SETTING_ITEMS(struct job_spec, pipeline.cut, pipeline.n_cut), .least = 1,
+		.greatest = 1U << 20, .named = autos, .sample = "auto",
+		.help = "of pprs, agd, gd: the layers (from 0) where stages 1, 2, ... begin; auto: stages of equal time"},
+	{"place", SETTING_LIST, SETTING_APART, SETTING_ITEMS(struct job_spec, pipeline.place, pipeline.n_place),
+		.sample = "[node-a, node-b, node-c, node-c]",
+		.help = "of pprs, agd, gd: the node of each stage; a node may have several stages that follow each other"},
+	{"schedule", SETTING_ENUM, SETTING_APART, FIELD(pipeline.schedule), .words = schedules, .sample = "1f1b",
+		.help = "of pprs, agd, gd: in which order a stage goes forward and backward; 1f1b keeps few activations"},
+	{"batch", SETTING_INTEGER, 0, FIELD(batch), .least = 1, .greatest = 1U << 24, .named = batches, .preset = "32",
+		.help = "rows in a step of one rank; full, with pprs, agd, gd: all rows"},
 	{"steps", SETTING_INTEGER, 0, FIELD(steps), .least = 1, .greatest = MOST_STEPS, .sample = "1000",
 		.help = "of each rank; give steps or epochs"},
 	{"epochs", SETTING_REAL, SETTING_ABOVE, FIELD(epochs), .high = 1e9,
@@ -93,6 +118,8 @@ static const struct setting rows[] = {
 		.help = "compression of what travels, without loss"},
 	{"wire.delta", SETTING_ENUM, 0, FIELD(delta), .words = zstds, .preset = "auto",
 		.help = "parameters travel as exact differences to what was sent last; auto: while zstd is on"},
+	{"wire.activations", SETTING_ENUM, SETTING_APART, FIELD(pipeline.activations), .words = activations, .sample = "float32",
+		.help = "of pprs, agd, gd: how activations and their gradients travel; bf16 halves the bytes and rounds"},
 	{"wire.segment", SETTING_INTEGER, 0, FIELD(segment), .least = 1024, .greatest = 65536, .preset = "65536",
 		.help = "parameters in a piece of the stream"},
 	{"wire.congestion", SETTING_NAME, 0, FIELD(congestion), .preset = "",
@@ -153,18 +180,6 @@ static enum status check_length(const struct settings *s, struct error *err)
 	return ST_OK;
 }
 
-static enum status check_gossip_step(const struct settings *s, struct job_spec *spec, struct error *err)
-{
-	char shown[YAML_SHOW_SIZE];
-
-	if (strcmp(spec->gossip_step_text, "auto") == 0)
-		return ST_OK;
-	if (value_real(&spec->gossip_step, spec->gossip_step_text) && spec->gossip_step > 0 && spec->gossip_step <= 1)
-		return ST_OK;
-	yaml_show(shown, spec->gossip_step_text, strlen(spec->gossip_step_text));
-	return settings_refuse(s, err, "algorithm.gossip_step", "found '%s', allowed: auto, or a number above 0 up to 1", shown);
-}
-
 static enum status check(const struct settings *s, struct job_spec *spec, struct error *err)
 {
 	enum status st;
@@ -178,7 +193,7 @@ static enum status check(const struct settings *s, struct job_spec *spec, struct
 	if (st == ST_OK && settings_given(s, "edges") && settings_given(s, "topology"))
 		st = settings_refuse(s, err, "edges", "given together with topology, allowed: one of both");
 	if (st == ST_OK)
-		st = check_gossip_step(s, spec, err);
+		st = job_pipeline_check(s, spec, err);
 	if (st != ST_OK)
 		return st;
 	if (spec->workers_max == 0)
@@ -206,6 +221,11 @@ enum status job_spec_parse(struct job_spec *out, const char *source, const char 
 	if (st != ST_OK)
 		job_spec_fini(out);
 	return st;
+}
+
+const char *job_spec_algorithm(const struct job_spec *spec)
+{
+	return algorithms[spec->algorithm];
 }
 
 void job_spec_fini(struct job_spec *spec)

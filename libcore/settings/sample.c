@@ -17,29 +17,42 @@ static void allowed_words(char out[SETTINGS_ALLOWED_SIZE], const struct setting 
 		used += (size_t)snprintf(out + used, SETTINGS_ALLOWED_SIZE - used, "%s%s", i > 0 ? ", " : "", row->words[i]);
 }
 
-static void allowed_real(char out[SETTINGS_ALLOWED_SIZE], const struct setting *row)
+/* Words first: "auto, or ". Returns how much was written. */
+static size_t named_words(char out[SETTINGS_ALLOWED_SIZE], const struct setting *row)
+{
+	size_t used = 0;
+
+	for (const struct setting_word *w = row->named; w != NULL && w->word != NULL && used < SETTINGS_ALLOWED_SIZE / 2; w++)
+		used += (size_t)snprintf(out + used, SETTINGS_ALLOWED_SIZE - used, "%s, ", w->word);
+	if (used > 0)
+		used += (size_t)snprintf(out + used, SETTINGS_ALLOWED_SIZE - used, "or ");
+	return used;
+}
+
+static void allowed_real(char *out, size_t size, const struct setting *row)
 {
 	const char *from = row->flags & SETTING_ABOVE ? "above" : "from";
 
 	if (isinf(row->high) || row->high >= 1e300)
-		(void)snprintf(out, SETTINGS_ALLOWED_SIZE, "a number %s %g", from, row->low);
+		(void)snprintf(out, size, "a number %s %g", from, row->low);
 	else
-		(void)snprintf(out, SETTINGS_ALLOWED_SIZE, "a number %s %g to %s%g", from, row->low,
+		(void)snprintf(out, size, "a number %s %g to %s%g", from, row->low,
 				row->flags & SETTING_BELOW ? "below " : "", row->high);
 }
 
-static void allowed_integer(char out[SETTINGS_ALLOWED_SIZE], const struct setting *row)
+static void allowed_integer(char *out, size_t size, const struct setting *row)
 {
 	if (row->greatest > (uint64_t)1 << 53)
-		(void)snprintf(out, SETTINGS_ALLOWED_SIZE, "a whole number from %" PRIu64, row->least);
+		(void)snprintf(out, size, "a whole number from %" PRIu64, row->least);
 	else
-		(void)snprintf(out, SETTINGS_ALLOWED_SIZE, "a whole number from %" PRIu64 " to %" PRIu64, row->least,
+		(void)snprintf(out, size, "a whole number from %" PRIu64 " to %" PRIu64, row->least,
 				row->greatest);
 }
 
 void settings_allowed(char out[SETTINGS_ALLOWED_SIZE], const struct setting *row)
 {
 	char least[VALUE_TEXT_SIZE], greatest[VALUE_TEXT_SIZE];
+	size_t used = named_words(out, row);
 
 	switch (row->type) {
 	case SETTING_TEXT:
@@ -52,10 +65,10 @@ void settings_allowed(char out[SETTINGS_ALLOWED_SIZE], const struct setting *row
 		(void)snprintf(out, SETTINGS_ALLOWED_SIZE, "a list of pairs of ranks, as [[0, 1], [1, 2]]");
 		return;
 	case SETTING_INTEGER:
-		allowed_integer(out, row);
+		allowed_integer(out + used, SETTINGS_ALLOWED_SIZE - used, row);
 		return;
 	case SETTING_REAL:
-		allowed_real(out, row);
+		allowed_real(out + used, SETTINGS_ALLOWED_SIZE - used, row);
 		return;
 	case SETTING_SWITCH:
 		(void)snprintf(out, SETTINGS_ALLOWED_SIZE, "on or off");
@@ -75,6 +88,9 @@ void settings_allowed(char out[SETTINGS_ALLOWED_SIZE], const struct setting *row
 		return;
 	case SETTING_LIST:
 		(void)snprintf(out, SETTINGS_ALLOWED_SIZE, "a list of at most %zu texts, as [a, b]", row->most);
+		return;
+	case SETTING_NUMBERS:
+		(void)snprintf(out + used, SETTINGS_ALLOWED_SIZE - used, "a list of at most %zu whole numbers, as [2, 4]", row->most);
 		return;
 	case SETTING_MAP:
 	case SETTING_LATER:
@@ -106,7 +122,7 @@ static enum status sample_row(struct buf *out, const struct setting *row, size_t
 	const char *dot = strrchr(row->path, '.'), *key = dot != NULL ? dot + 1 : row->path;
 	const char *value = row->sample != NULL ? row->sample : row->preset;
 	bool comment = (row->sample == NULL && row->preset == NULL && row->type != SETTING_LIST) ||
-			(row->flags & SETTING_HOST);
+			(row->flags & (SETTING_HOST | SETTING_APART));
 	bool quote = value != NULL && *value == '\0';
 	char allowed[SETTINGS_ALLOWED_SIZE];
 	enum status st;

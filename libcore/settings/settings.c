@@ -59,15 +59,41 @@ static bool put_text(const struct setting *row, char *at, const char *text)
 	return true;
 }
 
+static const struct setting_word *find_word(const struct setting *row, const char *text)
+{
+	for (const struct setting_word *w = row->named; w != NULL && w->word != NULL; w++)
+		if (strcmp(w->word, text) == 0)
+			return w;
+	return NULL;
+}
+
 static bool put_real(const struct setting *row, void *at, const char *text)
 {
+	const struct setting_word *w = find_word(row, text);
 	double x;
 
+	if (w != NULL) {
+		memcpy(at, &w->value, sizeof w->value);
+		return true;
+	}
 	if (!value_real(&x, text) || x < row->low || x > row->high)
 		return false;
 	if (((row->flags & SETTING_ABOVE) && x <= row->low) || ((row->flags & SETTING_BELOW) && x >= row->high))
 		return false;
 	memcpy(at, &x, sizeof x);
+	return true;
+}
+
+static bool put_integer(const struct setting *row, void *at, const char *text)
+{
+	const struct setting_word *w = row->type == SETTING_INTEGER ? find_word(row, text) : NULL;
+	uint64_t n = 0;
+
+	if (w != NULL)
+		n = (uint64_t)w->value;
+	else if (!value_integer(&n, text) || n < row->least || n > row->greatest)
+		return false;
+	put_unsigned(row, at, n);
 	return true;
 }
 
@@ -90,8 +116,8 @@ static bool put_scalar(const struct setting *row, void *at, const char *text)
 	case SETTING_ENUM:
 		return put_word(row, at, text);
 	case SETTING_INTEGER:
-		ok = value_integer(&n, text);
-		break;
+	case SETTING_NUMBERS:
+		return put_integer(row, at, text);
 	case SETTING_SIZE:
 		ok = value_size(&n, text);
 		break;
@@ -112,7 +138,7 @@ void settings_preset(struct settings *s)
 {
 	for (size_t i = 0; i < s->n_rows; i++) {
 		const struct setting *row = &s->rows[i];
-		bool allowed = row->preset == NULL || put_scalar(row, (char *)s->out + row->offset, row->preset);
+		bool allowed = row->preset == NULL || row->type == SETTING_NUMBERS || put_scalar(row, (char *)s->out + row->offset, row->preset);
 
 		assert(allowed); /* a default of our own table */
 		(void)allowed;
@@ -279,6 +305,21 @@ static enum status read_scalar(struct settings *s, const struct setting *row, co
 	return st;
 }
 
+/* One word where a list may stand too: the list is empty. */
+static enum status read_list_word(struct settings *s, const struct setting *row, const struct entry *e,
+		struct error *err)
+{
+	const size_t none = 0;
+	char text[MAX_SCALAR];
+	enum status st = scalar_text(s, e, e->node, text, err);
+
+	if (st == ST_OK && find_word(row, text) == NULL)
+		return refuse_value(s, row, e, e->value, text, err);
+	if (st == ST_OK)
+		memcpy((char *)s->out + row->count_offset, &none, sizeof none);
+	return st;
+}
+
 static enum status read_list(struct settings *s, const struct setting *row, const struct entry *e, struct error *err)
 {
 	size_t n = 0;
@@ -286,6 +327,8 @@ static enum status read_list(struct settings *s, const struct setting *row, cons
 	void *iter = NULL;
 	enum status st = ST_OK;
 
+	if (row->named != NULL && e->node != NULL && fy_node_is_scalar(e->node) && !fy_node_is_null(e->node))
+		return read_list_word(s, row, e, err);
 	if (e->node == NULL || !fy_node_is_sequence(e->node))
 		return refuse_shape(s, row, e, err);
 	while (st == ST_OK && (item = fy_node_sequence_iterate(e->node, &iter)) != NULL) {
@@ -336,6 +379,7 @@ static enum status read_row(struct settings *s, size_t index, const struct entry
 	case SETTING_MAP:
 		return read_map(s, row, e, err);
 	case SETTING_LIST:
+	case SETTING_NUMBERS:
 		return read_list(s, row, e, err);
 	case SETTING_EDGES:
 		return read_edges(s, row, e, err);

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SETTINGS_MAX_ROWS 48
+#define SETTINGS_MAX_ROWS 96
 
 /* What stands at `offset`. */
 enum setting_type {
@@ -27,6 +27,7 @@ enum setting_type {
 	SETTING_TIME,    /* milliseconds; uint32_t or uint64_t */
 	SETTING_ENUM,    /* enum (an int): the word's place in `words` */
 	SETTING_LIST,    /* char[most][size], and a size_t at count_offset */
+	SETTING_NUMBERS, /* the same of INTEGER: uint32_t[most] */
 	SETTING_MAP,     /* struct job_pairs: any keys that the table does not name */
 	SETTING_LATER    /* no field: refused with `help` as the reason */
 };
@@ -34,7 +35,14 @@ enum setting_type {
 enum setting_flags {
 	SETTING_ABOVE = 1, /* REAL: low itself is not allowed */
 	SETTING_BELOW = 2, /* REAL: high itself is not allowed */
-	SETTING_HOST = 4   /* the default depends on the host: the sample shows it as a comment */
+	SETTING_HOST = 4,  /* the default depends on the host: the sample shows it as a comment */
+	SETTING_APART = 8  /* does not go together with the sample's other keys: a comment there, too */
+};
+
+/* A word that stands for a number: `auto`, `full`. */
+struct setting_word {
+	const char *word; /* NULL: end of the list */
+	double value;
 };
 
 struct setting {
@@ -42,11 +50,13 @@ struct setting {
 	enum setting_type type;
 	unsigned flags;
 	size_t offset, size;
-	size_t count_offset, most; /* LIST */
-	uint64_t least, greatest;  /* INTEGER, SIZE, TIME */
+	size_t count_offset, most; /* LIST, NUMBERS */
+	uint64_t least, greatest;  /* INTEGER, NUMBERS, SIZE, TIME */
 	double low, high;          /* REAL */
 	const char *const *words;  /* ENUM: the words, then NULL */
 	const char *const *later;  /* ENUM: words that a later version will know, then NULL; or NULL */
+	const struct setting_word *named; /* INTEGER, REAL: words allowed beside numbers, whatever the range;
+	                                     NUMBERS: instead of the list, which is empty then; or NULL */
 	const char *nested;        /* the sentence for a list or group where one value belongs; or NULL */
 	const char *preset;        /* the default, as one would write it; NULL: zero. "": may be empty */
 	const char *sample;        /* what the sample shows instead of the default; or NULL */

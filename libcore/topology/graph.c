@@ -167,6 +167,10 @@ static enum status draw(struct matrix *m, const struct topology *t, uint64_t see
 		for (uint32_t i = 0; i < m->n; i++)
 			put(m, i, (i + 1) % m->n);
 		return ST_OK;
+	case TOPOLOGY_PATH:
+		for (uint32_t i = 1; i < m->n; i++)
+			put(m, i - 1, i);
+		return ST_OK;
 	case TOPOLOGY_COMPLETE:
 		draw_complete(m);
 		return ST_OK;

@@ -8,12 +8,13 @@
 #include <string.h>
 
 #define ALLOWED                                                                                    \
-	"ring, complete, star, torus, torus(ROWS,COLS), hypercube, exponential, one-peer-exponential, "  \
+	"ring, complete, path, star, torus, torus(ROWS,COLS), hypercube, exponential, one-peer-exponential, "  \
 	"random(DEGREE), edges as 0-1 1-2"
 #define N_WORDS (sizeof words / sizeof words[0])
 
 static const char *const words[] = {
 		[TOPOLOGY_RING] = "ring",           [TOPOLOGY_COMPLETE] = "complete",
+		[TOPOLOGY_PATH] = "path",
 		[TOPOLOGY_STAR] = "star",           [TOPOLOGY_TORUS] = "torus",
 		[TOPOLOGY_HYPERCUBE] = "hypercube", [TOPOLOGY_EXPONENTIAL] = "exponential",
 		[TOPOLOGY_ONE_PEER] = "one-peer-exponential", [TOPOLOGY_RANDOM] = "random",
@@ -141,6 +142,7 @@ static enum status fill(struct topology *out, const struct parts *p, const char 
 		out->degree = p->number[0];
 		return ST_OK;
 	case TOPOLOGY_RING:
+	case TOPOLOGY_PATH:
 	case TOPOLOGY_COMPLETE:
 	case TOPOLOGY_STAR:
 	case TOPOLOGY_HYPERCUBE:
@@ -271,6 +273,7 @@ enum status topology_check(const struct topology *t, uint32_t n, struct error *e
 	case TOPOLOGY_RANDOM:
 		return check_random(t, n, err);
 	case TOPOLOGY_RING:
+	case TOPOLOGY_PATH:
 	case TOPOLOGY_COMPLETE:
 	case TOPOLOGY_STAR:
 	case TOPOLOGY_EXPONENTIAL:

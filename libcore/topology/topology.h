@@ -1,6 +1,6 @@
 /* Which topology a job has: the words of a job spec as a small value.
  *
- *   ring | complete | star | torus | torus(ROWS,COLS) | hypercube | exponential |
+ *   ring | path | complete | star | torus | torus(ROWS,COLS) | hypercube | exponential |
  *   one-peer-exponential | random(DEGREE)
  * or a list of edges: "0-1 1-2 2-3". Says nothing about ranks that are there or not: that is graph.h. */
 #ifndef LIBCORE_TOPOLOGY_TOPOLOGY_H
@@ -16,6 +16,7 @@
 
 enum topology_kind {
 	TOPOLOGY_RING,        /* k ~ k+1 mod n */
+	TOPOLOGY_PATH,        /* k ~ k+1: the ranks of a pipeline */
 	TOPOLOGY_COMPLETE,    /* everybody with everybody */
 	TOPOLOGY_STAR,        /* rank 0 in the middle */
 	TOPOLOGY_TORUS,       /* rank r*cols+c, four neighbours, double edges of side 2 are one */

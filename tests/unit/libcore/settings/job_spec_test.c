@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAMES "d-adam, cd-adam, choco-sgd, d-psgd, local-adam, local-sgd, central-adam, central-sgd"
+#define NAMES "d-adam, cd-adam, choco-sgd, d-psgd, local-adam, local-sgd, central-adam, central-sgd, pprs, agd, gd"
 #define GOOD "model: {plugin: logreg}\nsteps: 10\n"
 
 static enum status parse(struct job_spec *spec, const char *text, struct error *err)
@@ -144,9 +144,142 @@ Test(job_spec, quoted_texts_and_their_escapes_are_read)
 	job_spec_fini(&s);
 }
 
+#define PIPE GOOD "algorithm: {name: pprs}\n"
+
+Test(job_spec, a_small_pipeline_gets_the_defaults)
+{
+	struct job_spec s;
+	struct error err = {0};
+
+	cr_assert_eq(parse(&s, PIPE "stages: 4\n", &err), ST_OK, "%s", err.msg);
+	cr_assert(job_spec_is_pipeline(&s));
+	cr_assert_str_eq(job_spec_algorithm(&s), "pprs");
+	cr_assert_eq(s.pipeline.stages, 4);
+	cr_assert_eq(s.pipeline.samples, 8);
+	cr_assert_eq(s.pipeline.smoothing, JOB_SMOOTHING_AUTO);
+	cr_assert_eq(s.momentum, JOB_MOMENTUM_SEQUENCE);
+	cr_assert_eq(s.pipeline.schedule, JOB_SCHEDULE_1F1B);
+	cr_assert_eq(s.pipeline.activations, JOB_ACTIVATIONS_FLOAT32);
+	cr_assert(s.pipeline.n_cut == 0 && s.pipeline.n_place == 0);
+	cr_assert_eq(s.workers_min, 4);
+	cr_assert_eq(s.workers_max, 4);
+	cr_assert_str_eq(s.topology, "path");
+	cr_assert_eq(s.on_peer_loss, JOB_LOSS_FAIL);
+	job_spec_fini(&s);
+	cr_assert_eq(parse(&s, GOOD, &err), ST_OK);
+	cr_assert(!job_spec_is_pipeline(&s));
+	job_spec_fini(&s);
+}
+
+Test(job_spec, every_key_of_a_pipeline_reaches_its_field)
+{
+	struct job_spec s;
+	struct error err = {0};
+
+	cr_assert_eq(parse(&s, GOOD "algorithm: {name: pprs, samples: 16, smoothing: 0.25, momentum: constant, learning_rate: .5}\n"
+			"stages: 4\ncut: [2, 3, 7]\nplace: [b, b, a, c]\nschedule: fill-drain\nbatch: full\n"
+			"wire: {activations: bf16}\non_peer_loss: fail\ntopology: path\nworkers: {min: 3}\n", &err), ST_OK, "%s", err.msg);
+	cr_assert_eq(s.pipeline.samples, 16);
+	cr_assert_eq(s.pipeline.smoothing, 0.25);
+	cr_assert_eq(s.momentum, 0.9);
+	cr_assert_eq(s.pipeline.n_cut, 3);
+	cr_assert(s.pipeline.cut[0] == 2 && s.pipeline.cut[1] == 3 && s.pipeline.cut[2] == 7);
+	cr_assert_eq(s.pipeline.n_place, 4);
+	cr_assert_str_eq(s.pipeline.place[3], "c");
+	cr_assert_eq(s.pipeline.schedule, JOB_SCHEDULE_FILL_DRAIN);
+	cr_assert_eq(s.pipeline.activations, JOB_ACTIVATIONS_BF16);
+	cr_assert_eq(s.batch, 0);
+	cr_assert(job_spec_placed_stages(&s, 0) == 2 && job_spec_placed_stages(&s, 1) == 1 && job_spec_placed_stages(&s, 2) == 1 &&
+			job_spec_placed_stages(&s, 3) == 0);
+	job_spec_fini(&s);
+}
+
+/* What follows when only a part is said: stages, workers.min, workers.max, K, gamma, mu. */
+Test(job_spec, what_a_pipeline_does_not_say_follows_from_what_it_says)
+{
+	static const struct {
+		const char *text;
+		uint32_t stages, min, max, samples;
+		double smoothing, momentum;
+	} rows[] = {
+		{"algorithm: {name: pprs}\nplace: [a, a, b]\n", 3, 2, 2, 8, JOB_SMOOTHING_AUTO, JOB_MOMENTUM_SEQUENCE},
+		{"algorithm: {name: agd}\ncut: [1, 5]\n", 3, 3, 3, 1, 0, JOB_MOMENTUM_SEQUENCE},
+		{"algorithm: {name: agd, momentum: 0.5}\nworkers: {min: 2}\n", 2, 2, 2, 1, 0, 0.5},
+		{"algorithm: {name: gd}\nstages: 6\nworkers: {max: 2}\n", 6, 2, 2, 1, 0, 0},
+		{"algorithm: {name: gd, momentum: 0}\nstages: 6\nworkers: {min: 1, max: 6}\n", 6, 1, 6, 1, 0, 0},
+		{"algorithm: {name: pprs, smoothing: 0, samples: 3}\nstages: 1\ncut: auto\n", 1, 1, 1, 3, 0, JOB_MOMENTUM_SEQUENCE},
+		{"algorithm: {name: pprs, theory: {R: 2, L: 0.5}}\nstages: 2\n", 2, 2, 2, 0, 0, JOB_MOMENTUM_SEQUENCE},
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct job_spec s;
+		struct error err = {0};
+		char text[300];
+
+		(void)snprintf(text, sizeof text, GOOD "%s", rows[i].text);
+		cr_assert_eq(parse(&s, text, &err), ST_OK, "row %zu: %s", i, err.msg);
+		cr_expect_eq(s.pipeline.stages, rows[i].stages, "row %zu: %u stages", i, s.pipeline.stages);
+		cr_expect(s.workers_min == rows[i].min && s.workers_max == rows[i].max, "row %zu: %u %u", i, s.workers_min, s.workers_max);
+		cr_expect_eq(s.pipeline.samples, rows[i].samples, "row %zu", i);
+		cr_expect_eq(s.pipeline.smoothing, rows[i].smoothing, "row %zu", i);
+		cr_expect_eq(s.momentum, rows[i].momentum, "row %zu", i);
+		job_spec_fini(&s);
+	}
+}
+
 static const struct {
 	const char *text, *msg, *hint; /* hint NULL: none */
 } bad[] = {
+	{PIPE, "s.yaml: stages: missing: into how many stages shall the model be cut?",
+		"add a line as `stages: 4` or `place: [node-a, node-b]`"},
+	{GOOD "stages: 4\n", "s.yaml:3:9: stages: means nothing to d-adam: only a pipeline (pprs, agd, gd) has it",
+		"take it out, or write `algorithm: {name: pprs}`"},
+	{GOOD "algorithm: {samples: 4}\n", "s.yaml:3:22: algorithm.samples: means nothing to d-adam: only a pipeline (pprs, agd, gd) has it",
+		"take it out, or write `algorithm: {name: pprs}`"},
+	{GOOD "algorithm: {name: d-psgd, momentum: sequence}\n",
+		"s.yaml:3:37: algorithm.momentum: found 'sequence', allowed with d-psgd: a number from 0 to below 1",
+		"the sequence is for pprs and agd"},
+	{GOOD "batch: full\n", "s.yaml:3:8: batch: found 'full', allowed with d-adam: a number of rows",
+		"all rows in each step is for pprs, agd and gd; write as `batch: 256`"},
+	{GOOD "algorithm: {name: pprs, period: 4}\nstages: 4\n",
+		"s.yaml:3:33: algorithm.period: means nothing to pprs, a pipeline: the stages of one model do not mix",
+		"take it out, or choose an algorithm of the gossip family, as `algorithm: {name: d-adam}`"},
+	{PIPE "stages: 4\ntopology: ring\n", "s.yaml:5:11: topology: found 'ring', allowed with pprs: path",
+		"the stages of a pipeline form a path; take the key out"},
+	{PIPE "stages: 4\non_peer_loss: continue\n", "s.yaml:5:15: on_peer_loss: found 'continue', allowed with pprs: fail",
+		"without a stage the model is not whole; to wait for the node comes with checkpoints"},
+	{GOOD "algorithm: {name: agd, samples: 4}\nstages: 4\n",
+		"s.yaml:3:33: algorithm.samples: means nothing to agd: it takes one sample without noise",
+		"take it out, or write `algorithm: {name: pprs}`"},
+	{GOOD "algorithm: {name: gd, smoothing: 0.1}\nstages: 4\n",
+		"s.yaml:3:34: algorithm.smoothing: means nothing to gd: it takes one sample without noise",
+		"take it out, or write `algorithm: {name: pprs}`"},
+	{GOOD "algorithm: {name: gd, momentum: 0.5}\nstages: 4\n", "s.yaml:3:33: algorithm.momentum: gd has none",
+		"take it out, or write `algorithm: {name: agd}`"},
+	{GOOD "algorithm: {name: pprs, smoothing: -1}\nstages: 4\n",
+		"s.yaml:3:36: algorithm.smoothing: found '-1', allowed: auto, or a number from 0", NULL},
+	{GOOD "algorithm: {name: pprs, momentum: nesterov}\nstages: 4\n",
+		"s.yaml:3:35: algorithm.momentum: found 'nesterov', allowed: sequence, constant, or a number from 0 to below 1", NULL},
+	{GOOD "algorithm: {name: pprs, theory: {R: 1}}\nstages: 4\n", "s.yaml:3:37: algorithm.theory.R: given without L",
+		"write both, as `theory: {R: 1, L: 1}`"},
+	{GOOD "algorithm: {name: pprs, theory: {R: 1, L: 0}}\nstages: 4\n",
+		"s.yaml:3:43: algorithm.theory.L: found '0', allowed: a number above 0", NULL},
+	{GOOD "algorithm: {name: pprs, theory: {R: 1, L: 1}, learning_rate: 1}\nstages: 4\n",
+		"s.yaml:3:62: algorithm.learning_rate: given together with theory, which gives samples, smoothing and learning_rate",
+		"take it out, or take theory out"},
+	{PIPE "stages: 4\ncut: [1, 2]\n", "s.yaml:5:1: cut: found 2 layers, allowed with 4 stages: 3, or auto",
+		"cut lists the first layer of every stage but the first one"},
+	{PIPE "cut: [3, 3]\n", "s.yaml:4:1: cut: found layer 3 after 3, allowed: ascending numbers", NULL},
+	{PIPE "cut: [0, 3]\n", "s.yaml:4:7: cut: found '0', allowed: auto, or a list of at most 63 whole numbers, as [2, 4]", NULL},
+	{PIPE "cut: half\n", "s.yaml:4:6: cut: found 'half', allowed: auto, or a list of at most 63 whole numbers, as [2, 4]", NULL},
+	{PIPE "place: [a, b, a]\n", "s.yaml:4:1: place: a is named for stages that do not follow each other",
+		"the stages of one node must be neighbours, as [a, a, b]"},
+	{PIPE "stages: 4\nplace: [a, b]\n", "s.yaml:5:1: place: found 2 nodes, allowed with 4 stages: 4",
+		"place names the node of every stage; a node may be named for several that follow each other"},
+	{PIPE "stages: 2\nworkers: {min: 3}\n", "s.yaml:5:16: workers.min: found 3, allowed with 2 stages: at most 2",
+		"a rank without a stage would have nothing to do; raise stages"},
+	{PIPE "place: [a, a, b]\nworkers: {max: 3}\n", "s.yaml:5:16: workers.max: found 3, allowed with the nodes of place: 2", NULL},
+	{PIPE "stages: 4\nschedule: gpipe\n", "s.yaml:5:11: schedule: found 'gpipe', allowed: 1f1b, fill-drain", NULL},
 	{"", "s.yaml: model.plugin: missing: which model shall be trained?", "add a line as `model: {plugin: deepfm}`"},
 	{"# only a comment\n", "s.yaml: model.plugin: missing: which model shall be trained?",
 		"add a line as `model: {plugin: deepfm}`"},
@@ -157,10 +290,10 @@ static const struct {
 	{GOOD "algorithm: {learning-rate: 1}\n", "s.yaml:3:13: unknown key 'algorithm.learning-rate'",
 		"did you mean 'algorithm.learning_rate'?"},
 	{GOOD "workers: {quantity: 1}\n", "s.yaml:3:11: unknown key 'workers.quantity'", "keys known here: min, max, wait"},
-	{GOOD "batch: 0\n", "s.yaml:3:8: batch: found '0', allowed: a whole number from 1 to 16777216", NULL},
-	{GOOD "batch: many\n", "s.yaml:3:8: batch: found 'many', allowed: a whole number from 1 to 16777216", NULL},
-	{GOOD "batch: [1, 2]\n", "s.yaml:3:1: batch: found a list, allowed: a whole number from 1 to 16777216", NULL},
-	{GOOD "batch:\n", "s.yaml:3:1: batch: found nothing, allowed: a whole number from 1 to 16777216", NULL},
+	{GOOD "batch: 0\n", "s.yaml:3:8: batch: found '0', allowed: full, or a whole number from 1 to 16777216", NULL},
+	{GOOD "batch: many\n", "s.yaml:3:8: batch: found 'many', allowed: full, or a whole number from 1 to 16777216", NULL},
+	{GOOD "batch: [1, 2]\n", "s.yaml:3:1: batch: found a list, allowed: full, or a whole number from 1 to 16777216", NULL},
+	{GOOD "batch:\n", "s.yaml:3:1: batch: found nothing, allowed: full, or a whole number from 1 to 16777216", NULL},
 	{GOOD "batch: 1\nbatch: 2\n", "s.yaml:4:1: 'batch' is given twice, first in line 3", NULL},
 	{GOOD "data: {a: 1, a: 2}\n", "s.yaml:3:14: 'data.a' is given twice, first in line 3", NULL},
 	{GOOD "algorithm: {beta1: 1}\n", "s.yaml:3:20: algorithm.beta1: found '1', allowed: a number from 0 to below 1", NULL},
@@ -168,12 +301,10 @@ static const struct {
 		"s.yaml:3:28: algorithm.learning_rate: found '0', allowed: a number above 0", NULL},
 	{GOOD "algorithm: {learning_rate: nan}\n",
 		"s.yaml:3:28: algorithm.learning_rate: found 'nan', allowed: a number above 0", NULL},
-	{GOOD "algorithm: {name: pprs}\n",
-		"s.yaml:3:19: algorithm.name: 'pprs' comes with a later version, there is now: " NAMES, NULL},
 	{GOOD "algorithm: {gossip_step: 1.5}\n",
-		"s.yaml:3:26: algorithm.gossip_step: found '1.5', allowed: auto, or a number above 0 up to 1", NULL},
+		"s.yaml:3:26: algorithm.gossip_step: found '1.5', allowed: auto, or a number above 0 to 1", NULL},
 	{GOOD "algorithm: {gossip_step: 0}\n",
-		"s.yaml:3:26: algorithm.gossip_step: found '0', allowed: auto, or a number above 0 up to 1", NULL},
+		"s.yaml:3:26: algorithm.gossip_step: found '0', allowed: auto, or a number above 0 to 1", NULL},
 	{GOOD "algorithm: {name: d_adam}\n", "s.yaml:3:19: algorithm.name: found 'd_adam', allowed: " NAMES,
 		"did you mean 'd-adam'?"},
 	{GOOD "algorithm: d-adam\n", "s.yaml:3:12: algorithm: found one value, allowed: a group of keys", NULL},
