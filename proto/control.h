@@ -126,6 +126,19 @@ struct control_metric {
 	double value;
 };
 
+#define CONTROL_MAX_STAGES 64U
+
+/* What a stage of a pipeline does; shares are of the time since the last report. What is left of them
+ * is evaluating, stepping and handing over. */
+struct control_stage {
+	uint32_t stage;               /* in the whole pipeline */
+	uint32_t first_layer, n_layers;
+	uint32_t busy_permille;       /* computing a forward or a backward */
+	uint32_t wait_up_permille;    /* idle (the bubble): for an activation from the stage before */
+	uint32_t wait_down_permille;  /* idle (the bubble): for a gradient from the stage after */
+	uint32_t kept, kept_most;     /* activations: now, and the most ever */
+};
+
 struct control_rank {
 	uint32_t rank;
 	struct id node;
@@ -144,6 +157,10 @@ struct control_rank {
 	struct control_metric metrics[CONTROL_MAX_METRICS];
 	uint32_t n_metrics;
 	uint64_t n_params, train_rows, test_rows;
+	struct control_stage stages[CONTROL_MAX_STAGES]; /* of a pipeline: this rank's */
+	uint32_t n_stages;
+	uint32_t samples;        /* K of a pipeline; 0: not known yet */
+	double iteration_s;      /* seconds of a recent iteration of the pipeline; 0: not known yet */
 };
 
 struct control_job {

@@ -13,6 +13,20 @@ static const struct map_field metric[] = {
 #undef T
 const struct map map_metric = MAP_OF(control_metric, dadam__metric__descriptor, metric);
 
+#define T struct control_stage
+static const struct map_field stage[] = {
+		MAP_UINT_(1, T, stage, 0, CONTROL_MAX_STAGES - 1),
+		MAP_ANY_(2, T, first_layer),
+		MAP_ANY_(3, T, n_layers),
+		MAP_UINT_(4, T, busy_permille, 0, 1000),
+		MAP_UINT_(5, T, wait_up_permille, 0, 1000),
+		MAP_UINT_(6, T, wait_down_permille, 0, 1000),
+		MAP_ANY_(7, T, kept),
+		MAP_ANY_(8, T, kept_most),
+};
+#undef T
+static const struct map map_stage = MAP_OF(control_stage, dadam__stage__descriptor, stage);
+
 #define T struct control_rank
 #define PROGRESS_ROWS \
 		MAP_ANY_(6, T, step), \
@@ -30,7 +44,10 @@ const struct map map_metric = MAP_OF(control_metric, dadam__metric__descriptor, 
 		MAP_ARRAY_(18, T, metrics, n_metrics, CONTROL_MAX_METRICS, &map_metric), \
 		MAP_ANY_(19, T, n_params), \
 		MAP_ANY_(20, T, train_rows), \
-		MAP_ANY_(21, T, test_rows)
+		MAP_ANY_(21, T, test_rows), \
+		MAP_ARRAY_(22, T, stages, n_stages, CONTROL_MAX_STAGES, &map_stage), \
+		MAP_ANY_(23, T, samples), \
+		MAP_DOUBLE_(24, T, iteration_s)
 
 static const struct map_field progress[] = {PROGRESS_ROWS};
 static const struct map_field rank[] = {

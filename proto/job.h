@@ -14,6 +14,7 @@
 #include "proto/control.h"
 
 #define JOB_MAX_RANKS CONTROL_MAX_RANKS
+#define JOB_MAX_PLACE 1024U
 #define JOB_MAX_SPEC (32U * 1024U)
 #define JOB_MAX_TOPOLOGY 1024U
 
@@ -30,6 +31,8 @@ struct job_terms {
 	uint8_t fail_on_loss;  /* on_peer_loss: fail */
 	uint64_t link_timeout_ms;
 	uint64_t step_timeout_ms;
+	uint32_t stages;       /* of a pipeline; 0: it is none */
+	char place[JOB_MAX_PLACE]; /* the names of the nodes of ranks 0, 1, ..., a blank between; "": any nodes */
 };
 
 struct job_ballot {

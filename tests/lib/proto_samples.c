@@ -26,6 +26,18 @@ static uint32_t fill_metrics(struct control_metric metrics[CONTROL_MAX_METRICS])
 	return n;
 }
 
+static void fill_stage(struct control_stage *s)
+{
+	s->stage = within(0, CONTROL_MAX_STAGES - 1);
+	s->first_layer = u32();
+	s->n_layers = u32();
+	s->busy_permille = within(0, 1000);
+	s->wait_up_permille = within(0, 1000);
+	s->wait_down_permille = within(0, 1000);
+	s->kept = u32();
+	s->kept_most = u32();
+}
+
 static void fill_progress(struct control_rank *r)
 {
 	r->step = u64();
@@ -44,6 +56,11 @@ static void fill_progress(struct control_rank *r)
 	r->n_params = u64();
 	r->train_rows = u64();
 	r->test_rows = u64();
+	r->n_stages = sample_is_greatest ? 1 : 2;
+	for (uint32_t i = 0; i < r->n_stages; i++)
+		fill_stage(&r->stages[i]);
+	r->samples = u32();
+	r->iteration_s = real_number();
 }
 
 static void fill_rank(struct control_rank *r, uint32_t rank)
@@ -222,6 +239,8 @@ static void fill_terms(struct job_terms *t)
 	t->fail_on_loss = 1;
 	t->link_timeout_ms = u64();
 	t->step_timeout_ms = u64();
+	t->stages = within(1, CONTROL_MAX_STAGES);
+	TEXT(t->place);
 }
 
 static struct job_ballot ballot(void)
