@@ -137,6 +137,22 @@ static void warn_of_qsgd(const struct job_spec *s, struct error *warning)
 	error_hint(warning, "write qsgd(%u), which is scaled", c.levels);
 }
 
+/* The nodes of a placed pipeline's ranks, in their order. */
+static enum status fill_place(struct job_terms *out, const struct job_spec *s, struct error *err)
+{
+	const struct job_pipeline *p = &s->pipeline;
+	size_t used = 0;
+
+	for (size_t i = 0; i < p->n_place && used < sizeof out->place; i++)
+		if (i == 0 || strcmp(p->place[i], p->place[i - 1]) != 0)
+			used += (size_t)snprintf(out->place + used, sizeof out->place - used, "%s%s", i > 0 ? " " : "", p->place[i]);
+	if (used < sizeof out->place)
+		return ST_OK;
+	(void)error_set(err, ST_INVALID, "place: the names of the nodes have more than %zu bytes together", sizeof out->place - 1);
+	error_hint(err, "give the nodes shorter names, or leave place out: any nodes are taken then");
+	return ST_INVALID;
+}
+
 static void fill_terms(struct job_terms *out, const struct job_spec *s)
 {
 	memset(out, 0, sizeof *out);
@@ -152,6 +168,7 @@ static void fill_terms(struct job_terms *out, const struct job_spec *s)
 	out->fail_on_loss = s->on_peer_loss == JOB_LOSS_FAIL;
 	out->link_timeout_ms = s->link_timeout_ms;
 	out->step_timeout_ms = s->step_timeout_ms;
+	out->stages = s->pipeline.stages;
 }
 
 enum status check_terms(struct job_terms *out, const char *source, const char *spec, size_t len,
@@ -169,6 +186,7 @@ enum status check_terms(struct job_terms *out, const char *source, const char *s
 		warn_of_moments(&s, warning);
 		warn_of_qsgd(&s, warning);
 		fill_terms(out, &s);
+		st = fill_place(out, &s, err);
 	}
 	job_spec_fini(&s);
 	return st;

@@ -88,7 +88,9 @@ static void lost_rank(struct phase *out, const struct job_record *r, const struc
 	out->by_loss = 1;
 	text_put(out->why, sizeof out->why, "lost ");
 	say_rank(out->why, sizeof out->why, r, first(c->in[CONTROL_RANK_LOST]));
-	text_put(out->hint, sizeof out->hint, "on_peer_loss is fail: submit the job again, or set on_peer_loss: continue");
+	text_put(out->hint, sizeof out->hint, "%s", r->terms.stages > 0 ?
+			"a pipeline needs all its stages: submit the job again, on nodes that are there" :
+			"on_peer_loss is fail: submit the job again, or set on_peer_loss: continue");
 }
 
 static void all_lost(struct phase *out, const struct job_record *r, const struct census *c)

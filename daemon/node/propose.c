@@ -3,6 +3,8 @@
  *   WAITING, proposer is this node ──offers──► candidates ──answers──► roster | verdict after workers.wait
  *   proposer gone, start not complete ──► the alive node with the least id proposes with attempt + 1
  *
+ * A job with `place` asks only the nodes that it names, and rank r is the r-th of them.
+ *
  * A roster is fixed as soon as workers.max have accepted, or workers.min have and either everybody
  * alive has answered or a second has passed. Whoever refused is asked again: data may appear. */
 #include "daemon/node/job.h"
@@ -32,6 +34,62 @@ static struct candidate *find(struct proposal *p, const struct id *id)
 	return NULL;
 }
 
+/* The r-th name of terms.place, or false. */
+static int placed_name(const struct job_terms *t, uint32_t rank, char name[64])
+{
+	const char *at = t->place;
+	size_t len;
+
+	for (uint32_t r = 0; r < rank; r++) {
+		at += strcspn(at, " ");
+		at += *at == ' ';
+	}
+	len = strcspn(at, " ");
+	text_put(name, 64, "%.*s", (int)len, at);
+	return len > 0;
+}
+
+static int is_wanted(const struct job_terms *t, const char *name)
+{
+	char placed[64];
+
+	if (t->place[0] == '\0')
+		return 1;
+	for (uint32_t r = 0; placed_name(t, r, placed); r++)
+		if (strcmp(placed, name) == 0)
+			return 1;
+	return 0;
+}
+
+/* How many candidates have the name of that rank; *one: the last of them. */
+static uint32_t count_placed(const struct job *j, uint32_t rank, const struct candidate **one, char name[64])
+{
+	const struct proposal *p = j->proposal;
+	uint32_t n = 0;
+
+	if (!placed_name(&j->rec.terms, rank, name))
+		return 0;
+	for (uint32_t i = 0; i < p->n; i++)
+		if (strcmp(p->list[i].name, name) == 0) {
+			*one = &p->list[i];
+			n++;
+		}
+	return n;
+}
+
+/* Does each name of place mean exactly one node? */
+static int place_is_clear(const struct job *j)
+{
+	const struct candidate *one;
+	char name[64];
+	uint32_t rank = 0;
+
+	while (placed_name(&j->rec.terms, rank, name))
+		if (count_placed(j, rank++, &one, name) != 1)
+			return 0;
+	return 1;
+}
+
 static void join(struct proposal *p, const struct id *id, const char *name, uint64_t incarnation)
 {
 	struct candidate *c = find(p, id);
@@ -49,9 +107,10 @@ static void join(struct proposal *p, const struct id *id, const char *name, uint
 }
 
 /* Candidates are the nodes that are alive now; answers of those that still are stay. */
-static void refresh(struct proposal *p, const struct step *st)
+static void refresh(struct job *j, const struct step *st)
 {
 	const struct members *ms = st->members;
+	struct proposal *p = j->proposal;
 
 	for (uint32_t i = 0; i < p->n;) {
 		int here = id_equal(&p->list[i].id, &st->cfg->id) || members_conn(ms, &p->list[i].id) != 0;
@@ -61,9 +120,10 @@ static void refresh(struct proposal *p, const struct step *st)
 		else
 			p->list[i] = p->list[--p->n];
 	}
-	join(p, &st->cfg->id, st->cfg->name, st->cfg->incarnation);
+	if (is_wanted(&j->rec.terms, st->cfg->name))
+		join(p, &st->cfg->id, st->cfg->name, st->cfg->incarnation);
 	for (uint32_t i = 0; i < ms->n; i++)
-		if (ms->list[i].conn != 0)
+		if (ms->list[i].conn != 0 && is_wanted(&j->rec.terms, ms->list[i].name))
 			join(p, &ms->list[i].id, ms->list[i].name, ms->list[i].incarnation);
 }
 
@@ -115,6 +175,22 @@ void propose_ask(struct job *j, struct step *st)
 			ask(j, st, &p->list[i]);
 }
 
+/* Names of place that no node has, or more than one. */
+static void say_place(const struct job *j, char *out, size_t size, const char **sep)
+{
+	const struct candidate *one;
+	char name[64];
+
+	for (uint32_t rank = 0; placed_name(&j->rec.terms, rank, name); rank++) {
+		uint32_t n = count_placed(j, rank, &one, name);
+
+		if (n == 1)
+			continue;
+		text_add(out, size, n == 0 ? "%s%s (place) is not here" : "%s%s (place) is the name of several nodes", *sep, name);
+		*sep = "; ";
+	}
+}
+
 /* "peers 1/4: node-c: data missing ratings.csv; 1 has not answered" */
 static void say_why(const struct job *j, char *out, size_t size)
 {
@@ -129,11 +205,12 @@ static void say_why(const struct job *j, char *out, size_t size)
 		text_add(out, size, "%s%s: %s", sep, p->list[i].name, p->list[i].why);
 		sep = "; ";
 	}
+	say_place(j, out, size, &sep);
 	if (p->unfit)
 		text_add(out, size, "%stopology %s allows none of %u to %u ranks", sep, topology_name(j->rec.terms.topology), j->rec.terms.workers_min, j->rec.terms.workers_max);
 	else if (silent > 0)
 		text_add(out, size, "%s%u asked, no answer yet", sep, silent);
-	else if (p->n < j->rec.terms.workers_min)
+	else if (p->n < j->rec.terms.workers_min && j->rec.terms.place[0] == '\0')
 		text_add(out, size, "%sonly %u node%s here", sep, p->n, p->n == 1 ? " is" : "s are");
 }
 
@@ -190,23 +267,44 @@ static void end_proposal(struct job *j)
 	j->proposal = NULL;
 }
 
+static uint32_t name_placed(const struct job *j, struct job_rank *ranks, uint32_t n)
+{
+	const struct candidate *one;
+	char name[64];
+
+	for (uint32_t rank = 0; rank < n; rank++)
+		if (count_placed(j, rank, &one, name) == 1)
+			name_rank(&ranks[rank], rank, one);
+	return n;
+}
+
+static uint32_t name_sorted(struct proposal *p, struct job_rank *ranks, uint32_t n)
+{
+	uint32_t rank = 0;
+
+	qsort(p->list, p->n, sizeof p->list[0], by_name);
+	for (uint32_t i = 0; i < p->n && rank < n; i++)
+		if (p->list[i].answer == ANSWER_YES) {
+			name_rank(&ranks[rank], rank, &p->list[i]);
+			rank++;
+		}
+	return rank;
+}
+
 static void start(struct job *j, struct step *st, uint32_t n)
 {
 	struct proposal *p = j->proposal;
 	struct job_rank *ranks = mem_alloc(n, sizeof *ranks);
-	uint32_t rank = 0;
+	uint32_t rank;
 
 	if (ranks == NULL) {
 		*st->nomem = 1;
 		return;
 	}
-	qsort(p->list, p->n, sizeof p->list[0], by_name);
-	for (uint32_t i = 0; i < p->n && rank < n; i++) {
-		if (p->list[i].answer != ANSWER_YES)
-			continue;
-		name_rank(&ranks[rank], rank, &p->list[i]);
-		rank++;
-	}
+	if (j->rec.terms.place[0] != '\0')
+		rank = name_placed(j, ranks, n);
+	else
+		rank = name_sorted(p, ranks, n);
 	mem_free(j->rec.ranks);
 	j->rec.ranks = ranks;
 	j->rec.n_ranks = rank;
@@ -223,7 +321,7 @@ static void try_start(struct job *j, struct step *st)
 	uint32_t yes = accepted(p), most = j->rec.terms.workers_max, n;
 
 	most = most > JOB_MAX_RANKS ? JOB_MAX_RANKS : most;
-	if (yes == 0 || yes < j->rec.terms.workers_min) {
+	if (yes == 0 || yes < j->rec.terms.workers_min || !place_is_clear(j)) {
 		p->min_since_ms = p->unfit = 0;
 		return;
 	}
@@ -247,15 +345,15 @@ static int somebody_refused(const struct proposal *p)
 
 static void give_up(struct job *j)
 {
-	int refused = somebody_refused(j->proposal);
+	int refused = somebody_refused(j->proposal), placed = j->rec.terms.place[0] != '\0';
 	char why[sizeof j->rec.why];
 
 	say_why(j, why, sizeof why);
 	j->rec.verdict.failed = 1;
 	text_put(j->rec.verdict.why, sizeof j->rec.verdict.why, "could not start: %s", why);
-	text_put(j->rec.verdict.hint, sizeof j->rec.verdict.hint, "%s, lower workers.min or raise workers.wait (%" PRIu64 " s)",
-			refused ? "put what is missing on the nodes that are named" : "see dadamctl peers; start more nodes",
-			j->rec.terms.wait_ms / 1000);
+	text_put(j->rec.verdict.hint, sizeof j->rec.verdict.hint, "%s, %s or raise workers.wait (%" PRIu64 " s)",
+			refused ? "put what is missing on the nodes that are named" : placed ? "see dadamctl peers; start the nodes of place" :
+			"see dadamctl peers; start more nodes", placed ? "name others" : "lower workers.min", j->rec.terms.wait_ms / 1000);
 	j->touched = j->store = j->tell = 1;
 	end_proposal(j);
 }
@@ -314,7 +412,7 @@ void propose_consider(struct job *j, struct step *st)
 		begin(j, st);
 	if (j->proposal == NULL)
 		return;
-	refresh(j->proposal, st);
+	refresh(j, st);
 	try_start(j, st);
 	if (j->proposal != NULL && st->now_ms >= j->proposal->since_ms + j->rec.terms.wait_ms)
 		give_up(j);

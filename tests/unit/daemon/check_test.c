@@ -87,6 +87,35 @@ Test(check, terms_are_those_of_the_spec)
 	cr_assert_eq(strncmp(err.msg, "f.yaml:7:1: ", 12), 0, "%s", err.msg);
 }
 
+static enum status pipeline_terms(const char *more, struct job_terms *t, struct error *err)
+{
+	struct error warning = {0};
+	char text[6000];
+
+	(void)snprintf(text, sizeof text, "model: {plugin: m}\nsteps: 9\nalgorithm: {name: pprs}\n%s", more);
+	return check_terms(t, "f.yaml", text, strlen(text), &warning, err);
+}
+
+Test(check, the_terms_of_a_pipeline_have_stages_a_path_and_the_nodes_of_the_ranks)
+{
+	struct job_terms t;
+	struct error err = {0};
+	char names[4500] = "place: [";
+
+	cr_assert_eq(pipeline_terms("place: [b, b, a]\n", &t, &err), ST_OK, "%s", err.msg);
+	cr_assert_str_eq(t.algorithm, "pprs");
+	cr_assert_str_eq(t.topology, "path");
+	cr_assert_str_eq(t.place, "b a");
+	cr_assert(t.stages == 3 && t.workers_min == 2 && t.workers_max == 2 && t.fail_on_loss);
+	cr_assert_eq(pipeline_terms("stages: 4\n", &t, &err), ST_OK);
+	cr_assert_str_eq(t.place, "");
+	for (int i = 0; i < 20; i++)
+		(void)snprintf(names + strlen(names), sizeof names - strlen(names), "%snode-%055d", i > 0 ? ", " : "", i);
+	strcat(names, "]\n");
+	cr_assert_eq(pipeline_terms(names, &t, &err), ST_INVALID);
+	cr_assert_not_null(strstr(err.msg, "more than 1023 bytes"), "%s", err.msg);
+}
+
 Test(check, a_topology_must_suit_the_least_number_of_workers)
 {
 	static const struct {

@@ -145,6 +145,62 @@ Test(propose, a_candidate_that_was_started_anew_is_asked_anew)
 	cr_assert_eq(one_phase(&o, NULL), CONTROL_STARTING);
 }
 
+static void submit_placed(const char *place, uint32_t workers)
+{
+	struct job_record r;
+	struct node_event ev = one_submit(&r, workers);
+
+	(void)snprintf(r.terms.place, sizeof r.terms.place, "%s", place);
+	r.terms.stages = workers;
+	one_step(&o, &ev);
+}
+
+Test(propose, a_placed_job_asks_the_nodes_of_place_only_and_its_ranks_are_in_their_order)
+{
+	const struct job_record *r;
+
+	submit_placed("peer-90 me", 2);
+	cr_assert_null(one_sent(&o, 1, PEER_JOB_OFFER));
+	one_checked(&o, 1, "");
+	cr_assert_eq(one_phase(&o, NULL), CONTROL_WAITING);
+	answer(2, 1, 1, "");
+	r = &one_sent(&o, 2, PEER_JOB_RECORD)->u.record;
+	cr_assert_eq(r->n_ranks, 2);
+	cr_assert_str_eq(r->ranks[0].view.node_name, "peer-90");
+	cr_assert_str_eq(r->ranks[1].view.node_name, "me");
+	cr_assert_eq(one_phase(&o, NULL), CONTROL_STARTING);
+}
+
+Test(propose, a_placed_job_waits_for_the_node_that_is_missing_and_names_it)
+{
+	submit_placed("me node-x peer-10", 3);
+	one_checked(&o, 1, "");
+	answer(1, 1, 1, "");
+	breathe(10400);
+	one_tick(&o, 10400);
+	cr_assert_eq(one_phase(&o, why), CONTROL_WAITING);
+	cr_assert_str_eq(why, "peers 2/3: node-x (place) is not here");
+}
+
+Test(propose, a_name_of_place_that_two_nodes_have_is_refused_until_one_is_gone)
+{
+	struct peer_msg twin = one_hello(0x77, 1);
+
+	(void)snprintf(twin.u.hello.name, sizeof twin.u.hello.name, "peer-10");
+	one_opened(&o, 7, 1, "10.0.0.7:40007");
+	one_msg(&o, 7, &twin);
+	submit_placed("peer-10 me", 2);
+	one_checked(&o, 1, "");
+	answer(1, 1, 1, "");
+	answer(7, 1, 1, "");
+	breathe(10400);
+	one_tick(&o, 10400);
+	cr_assert_eq(one_phase(&o, why), CONTROL_WAITING);
+	cr_assert_str_eq(why, "peers 3/2: peer-10 (place) is the name of several nodes");
+	one_lost(&o, 7, "gone");
+	cr_assert_eq(one_phase(&o, NULL), CONTROL_STARTING);
+}
+
 Test(propose, a_single_node_runs_a_job_of_one)
 {
 	one_lost(&o, 1, "x");
