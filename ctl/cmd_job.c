@@ -1,5 +1,6 @@
 /* The verbs about jobs that ask once: ls, show, stop, topology. */
 #include "ctl/render_json.h"
+#include "ctl/render_pipeline.h"
 #include "ctl/render_schedule.h"
 #include "ctl/render_text.h"
 #include "ctl/render_topology.h"
@@ -140,6 +141,8 @@ static int print_graph(struct shell *sh, const struct control_job *job, const st
 		json_topology(&p, job, g, gap);
 	else if (sh->args->dot)
 		render_dot(&p, job, g);
+	else if (job->stages > 0)
+		render_chain(&p, job);
 	else
 		render_topology(&p, job, g, gap);
 	graph_destroy(g);

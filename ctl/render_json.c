@@ -4,6 +4,7 @@
 
 #include "ctl/exits.h"
 #include "ctl/render_peer.h"
+#include "ctl/render_pipeline.h"
 #include "ctl/render_text.h"
 #include "ctl/show.h"
 #include "libcore/topology/schedule.h"
@@ -242,6 +243,48 @@ static json_t *metrics_object(const struct control_metric *metrics, uint32_t n)
 	return o;
 }
 
+static json_t *share(uint32_t permille)
+{
+	return number(permille / 1000.0);
+}
+
+static json_t *stages_array(const struct control_rank *r)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < r->n_stages; i++) {
+		const struct control_stage *s = &r->stages[i];
+		json_t *o = json_object();
+
+		set(o, "stage", integer(s->stage));
+		set(o, "first_layer", integer(s->first_layer));
+		set(o, "n_layers", integer(s->n_layers));
+		set(o, "busy", share(s->busy_permille));
+		set(o, "bubble", share(s->wait_up_permille + s->wait_down_permille));
+		set(o, "wait_upstream", share(s->wait_up_permille));
+		set(o, "wait_downstream", share(s->wait_down_permille));
+		set(o, "kept", integer(s->kept));
+		set(o, "kept_most", integer(s->kept_most));
+		add(list, o);
+	}
+	return list;
+}
+
+static json_t *pipeline_object(const struct control_job *j)
+{
+	struct pipeline_shape shape;
+	json_t *o = json_object();
+
+	set(o, "stages", integer(j->stages));
+	if (!pipeline_shape_of(&shape, j))
+		return o;
+	set(o, "schedule", json_string(pipeline_schedule_text(shape.schedule)));
+	set(o, "samples", shape.samples > 0 ? integer(shape.samples) : json_null());
+	set(o, "units", shape.samples > 0 ? integer(2 * ((uint64_t)shape.samples + shape.depth - 1)) : json_null());
+	set(o, "idle_units", integer(2 * ((uint64_t)shape.depth - 1)));
+	return o;
+}
+
 static json_t *rank_object(const struct control_rank *r)
 {
 	json_t *o = json_object();
@@ -267,6 +310,10 @@ static json_t *rank_object(const struct control_rank *r)
 	set(o, "n_params", integer(r->n_params));
 	set(o, "train_rows", integer(r->train_rows));
 	set(o, "test_rows", integer(r->test_rows));
+	if (r->n_stages > 0) {
+		set(o, "stages", stages_array(r));
+		set(o, "iteration_seconds", r->iteration_s > 0 ? number(r->iteration_s) : json_null());
+	}
 	return o;
 }
 
@@ -315,6 +362,8 @@ static json_t *job_object(const struct control_job *j)
 	set(o, "submitter", hex(&j->submitter));
 	set(o, "digest", text(j->digest));
 	set(o, "mean", mean_object(j));
+	if (j->stages > 0)
+		set(o, "pipeline", pipeline_object(j));
 	if (j->n_ranks_sent > 0 || j->spec != NULL) {
 		ranks = json_array();
 		for (uint32_t i = 0; i < j->n_ranks_sent; i++)
@@ -424,6 +473,8 @@ void json_topology(struct page *p, const struct control_job *job, const struct g
 		json_t *o = topology_rank(r);
 
 		set(o, "neighbours", edges_array(g, r->rank < graph_n(g) ? r->rank : i));
+		if (r->n_stages > 0)
+			set(o, "stages", stages_array(r));
 		add(ranks, o);
 	}
 	close_topology(p, doc, job, gap, ranks);

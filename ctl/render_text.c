@@ -2,6 +2,7 @@
 #include "ctl/render_text.h"
 
 #include "ctl/exits.h"
+#include "ctl/render_pipeline.h"
 #include "ctl/table.h"
 #include "ctl/show.h"
 
@@ -224,6 +225,7 @@ static void put_when(struct page *p, const char *what, uint64_t ms)
 static void put_facts(struct page *p, const struct control_job *j)
 {
 	char took[SHOW_SIZE], step[SHOW_SIZE], total[SHOW_SIZE];
+	struct pipeline_shape shape;
 
 	page_put(p, "  trains     ");
 	page_clean(p, j->plugin);
@@ -234,6 +236,11 @@ static void put_facts(struct page *p, const struct control_job *j)
 	page_put(p, ", %u rank%s (%u to %u)  spec ", j->n_ranks, j->n_ranks == 1 ? "" : "s", j->workers_min, j->workers_max);
 	page_clean(p, j->digest);
 	page_put(p, "\n");
+	if (pipeline_shape_of(&shape, j)) {
+		page_put(p, "  pipeline   ");
+		render_shape(p, &shape);
+		page_put(p, "\n");
+	}
 	put_when(p, "submitted", j->created_ms);
 	put_when(p, "started", j->started_ms);
 	put_when(p, "ended", j->ended_ms);
@@ -341,6 +348,20 @@ static void put_ranks(struct page *p, const struct control_job *j)
 	put_reasons(p, j);
 }
 
+static void put_pipeline(struct page *p, const struct control_job *job)
+{
+	struct pipeline_shape shape;
+
+	if (pipeline_has_stages(job)) {
+		page_put(p, "\n");
+		render_stages(p, job);
+	}
+	if (pipeline_shape_of(&shape, job) && shape.samples > 0) {
+		page_put(p, "\n");
+		render_gantt(p, &shape);
+	}
+}
+
 void render_show(struct page *p, const struct control_job *job)
 {
 	char id[ID_HEX_SIZE];
@@ -365,8 +386,11 @@ void render_show(struct page *p, const struct control_job *job)
 		page_put(p, "\n");
 		put_ranks(p, job);
 	}
+	if (job->stages > 0)
+		put_pipeline(p, job);
 	if (job->mean_of > 0) {
-		page_put(p, "\nmean model of %u rank%s: test ", job->mean_of, job->mean_of == 1 ? "" : "s");
+		page_put(p, "\n%s of %u rank%s: test ", job->stages > 0 ? "whole model" : "mean model", job->mean_of,
+				job->mean_of == 1 ? "" : "s");
 		render_metrics(p, job->mean_metrics, job->n_mean_metrics);
 		page_put(p, "\n");
 	}

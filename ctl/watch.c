@@ -5,6 +5,7 @@
 #include "ctl/watch.h"
 
 #include "ctl/exits.h"
+#include "ctl/render_pipeline.h"
 #include "ctl/render_text.h"
 #include "ctl/table.h"
 #include "ctl/show.h"
@@ -190,6 +191,22 @@ static void put_ranks(struct page *p, const struct watch *w, const struct contro
 	table_render(p, &t, 0);
 }
 
+/* Stages instead of ranks: all steps are the same, and who is slow shows as who is busy. */
+static void put_pipeline(struct page *p, const struct control_job *job)
+{
+	struct pipeline_shape shape;
+	double slowest = 0;
+
+	for (uint32_t i = 0; i < job->n_ranks_sent; i++)
+		slowest = job->ranks[i].iteration_s > slowest ? job->ranks[i].iteration_s : slowest;
+	if (pipeline_shape_of(&shape, job))
+		render_shape(p, &shape);
+	if (slowest > 0)
+		page_put(p, slowest < 1 ? "  %.3g ms" : "  %.0f ms", 1000 * slowest);
+	page_put(p, "\n\n");
+	render_stages(p, job);
+}
+
 /* "step 41 216 / 67 149  61.4 %  28 steps/s  ETA 15m" */
 static void put_progress(struct page *p, const struct watch *w, const struct control_job *job)
 {
@@ -223,7 +240,7 @@ static void put_tests(struct page *p, const struct control_job *job)
 	if (job->mean_of > 0 && job->n_mean_metrics > 0) {
 		page_put(p, "  test ");
 		render_metrics(p, job->mean_metrics, job->n_mean_metrics);
-		page_put(p, " (mean model of %u)", job->mean_of);
+		page_put(p, job->stages > 0 ? " (whole model of %u ranks)" : " (mean model of %u)", job->mean_of);
 		return;
 	}
 	for (uint32_t i = 0; i < job->n_ranks_sent; i++) {
@@ -249,7 +266,10 @@ static void put_tests(struct page *p, const struct control_job *job)
 	show_count(text, step);
 	page_put(p, "  test ");
 	render_metrics(p, mean, n);
-	page_put(p, " (mean over %u rank%s, step %s)", of, of == 1 ? "" : "s", text);
+	if (job->stages > 0)
+		page_put(p, " (step %s)", text);
+	else
+		page_put(p, " (mean over %u rank%s, step %s)", of, of == 1 ? "" : "s", text);
 }
 
 static void put_loss(struct page *p, const struct control_job *job)
@@ -297,7 +317,10 @@ void watch_render(struct page *p, const struct watch *w, const struct control_jo
 		page_put(p, "\n");
 	}
 	page_put(p, "\n");
-	put_ranks(p, w, job);
+	if (pipeline_has_stages(job))
+		put_pipeline(p, job);
+	else
+		put_ranks(p, w, job);
 }
 
 void watch_render_line(struct page *p, const struct watch *w, const struct control_job *job)

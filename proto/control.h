@@ -185,6 +185,7 @@ struct control_job {
 	uint32_t mean_of;        /* ranks in the mean model; 0: none */
 	struct control_metric mean_metrics[CONTROL_MAX_METRICS];
 	uint32_t n_mean_metrics;
+	uint32_t stages;         /* of a pipeline; 0: it is none */
 	char *spec;              /* CONTROL_JOB only; owned, ends in 0 */
 };
 

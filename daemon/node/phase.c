@@ -138,7 +138,8 @@ static void on_the_way(struct phase *out, const struct job_record *r, const stru
 	if (r->order.kind == JOB_ORDER_STOP)
 		waits_for(out, r, CONTROL_STOPPING, "waits for ", out->left & ~over);
 	else if ((out->left & ~over & ~out->trained) == 0)
-		waits_for(out, r, CONTROL_FINISHING, "the mean of the models is being computed; waits for ", out->trained);
+		waits_for(out, r, CONTROL_FINISHING, r->terms.stages > 0 ? "the stages are being put together; waits for " :
+				"the mean of the models is being computed; waits for ", out->trained);
 	else if (loading != 0)
 		waits_for(out, r, CONTROL_STARTING, "plugin and data are being loaded on ", loading);
 	else if (c->in[CONTROL_RANK_READY] != 0)

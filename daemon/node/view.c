@@ -68,6 +68,7 @@ static void view_terms(const struct job_record *r, struct control_job *out)
 	text_put(out->digest, sizeof out->digest, "%s", r->digest);
 	out->workers_min = r->terms.workers_min;
 	out->workers_max = r->terms.workers_max;
+	out->stages = r->terms.stages;
 	out->submitter = r->submitter;
 }
 

@@ -97,6 +97,7 @@ static void fill_job(struct control_job *j, int with_ranks)
 	j->loss = real_number();
 	j->mean_of = within(1, CONTROL_MAX_RANKS);
 	j->n_mean_metrics = fill_metrics(j->mean_metrics);
+	j->stages = within(1, CONTROL_MAX_STAGES);
 	if (!with_ranks)
 		return;
 	j->n_ranks_sent = sample_is_greatest ? CONTROL_MAX_RANKS : 2;

@@ -78,6 +78,32 @@ static inline void fixture_job(struct control_job *j, struct control_rank ranks[
 	ranks[3].waiting_for = 2;
 }
 
+/* A running pipeline: six stages over three nodes. The spec is text of its own. */
+static inline void fixture_pipeline(struct control_job *j, struct control_rank ranks[3])
+{
+	static char spec[] = "model: {plugin: mlp}\nsteps: 400\nalgorithm: {name: pprs, samples: 8}\nplace: [node-1, node-1, node-2, node-3]\n";
+	static const char *const names[] = {"node-1", "node-2", "node-3"};
+	static const struct control_stage stages[] = {{0, 0, 3, 690, 0, 290, 3, 4}, {1, 3, 2, 655, 120, 210, 2, 3},
+		{2, 5, 1, 660, 230, 95, 1, 2}, {3, 6, 2, 702, 280, 0, 1, 1}};
+
+	*j = (struct control_job){.id = fixture_id(13), .name = "few-shot", .algorithm = "pprs", .topology = "path",
+		.plugin = "mlp", .phase = CONTROL_RUNNING, .steps_total = 400, .created_ms = FIXTURE_NOW - 20000,
+		.started_ms = FIXTURE_NOW - 18000, .submitter = fixture_id(1), .digest = "5d1e08c4a0b1c2d3", .workers_min = 3,
+		.workers_max = 3, .n_ranks = 3, .ranks = ranks, .n_ranks_sent = 3, .step_min = 120, .step_max = 120, .loss = 0.7519,
+		.stages = 4, .spec = spec};
+	for (uint32_t i = 0; i < 3; i++) {
+		fixture_rank(&ranks[i], i, names[i]);
+		ranks[i].step = 120;
+		ranks[i].loss = NAN;
+		ranks[i].n_metrics = 0;
+		ranks[i].samples = 8;
+		ranks[i].iteration_s = 0.0123;
+		ranks[i].n_stages = i == 0 ? 2 : 1;
+		memcpy(ranks[i].stages, &stages[i == 0 ? 0 : i + 1], ranks[i].n_stages * sizeof stages[0]);
+	}
+	ranks[2].loss = 0.7519;
+}
+
 static inline void fixture_waiting(struct control_job *j)
 {
 	*j = (struct control_job){.id = fixture_id(9), .name = "pprs-cifar", .algorithm = "d-adam", .topology = "complete",

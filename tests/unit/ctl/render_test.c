@@ -1,6 +1,7 @@
 /* The views of dadamctl against golden texts, at 80 and 120 columns, and the promised JSON. */
 #include "ctl/render_json.h"
 #include "ctl/render_peer.h"
+#include "ctl/render_pipeline.h"
 #include "ctl/render_schedule.h"
 #include "ctl/render_text.h"
 #include "ctl/render_topology.h"
@@ -84,6 +85,45 @@ static void draw_watch(struct page *p)
 	watch_init(&w);
 	watch_update(&w, &jobs[0], 1000);
 	watch_render(p, &w, &jobs[0]);
+}
+
+static void draw_pipeline(struct page *p, int what)
+{
+	struct control_rank three[3];
+	struct control_job job;
+	struct watch w;
+
+	fixture_pipeline(&job, three);
+	watch_init(&w);
+	watch_update(&w, &job, 1000);
+	if (what == 0)
+		render_show(p, &job);
+	else if (what == 1)
+		watch_render(p, &w, &job);
+	else if (what == 2)
+		render_chain(p, &job);
+	else
+		json_jobs(p, &job, 1, 1, NULL);
+}
+
+static void draw_pipeline_show(struct page *p)
+{
+	draw_pipeline(p, 0);
+}
+
+static void draw_pipeline_watch(struct page *p)
+{
+	draw_pipeline(p, 1);
+}
+
+static void draw_chain(struct page *p)
+{
+	draw_pipeline(p, 2);
+}
+
+static void draw_pipeline_json(struct page *p)
+{
+	draw_pipeline(p, 3);
 }
 
 static void draw_topology(struct page *p, int what)
@@ -207,6 +247,8 @@ static const struct {
 	{"show-120", 120, draw_show}, {"watch-80", 80, draw_watch}, {"watch-120", 120, draw_watch},
 	{"submitted-80", 80, draw_submitted}, {"topology-80", 80, draw_topology_text}, {"topology-dot", 0, draw_dot},
 	{"status-json", 0, draw_status_json}, {"peers-json", 0, draw_peers_json}, {"jobs-json", 0, draw_jobs_json},
+	{"pipeline-show-80", 80, draw_pipeline_show}, {"pipeline-show-120", 120, draw_pipeline_show},
+	{"pipeline-watch-80", 80, draw_pipeline_watch}, {"pipeline-chain", 80, draw_chain}, {"pipeline-json", 0, draw_pipeline_json},
 	{"topology-json", 0, draw_topology_json}, {"schedule-80", 80, draw_schedule_text}, {"schedule-dot", 0, draw_schedule_dot},
 	{"schedule-json", 0, draw_schedule_json}, {"logs-json", 0, draw_logs_json}, {"error-json", 0, draw_error_json},
 };
@@ -254,6 +296,35 @@ Test(render, every_view_is_as_its_golden_text)
 		if (strcmp(page_text(&p), read_golden(rows[i].name)) != 0)
 			keep(rows[i].name, page_text(&p));
 		cr_expect_str_eq(page_text(&p), read_golden(rows[i].name), "%s", rows[i].name);
+		page_fini(&p);
+	}
+}
+
+/* The drawing of the first units must not depend on how many samples follow. */
+Test(render, a_gantt_is_cut_where_the_view_ends_and_says_so)
+{
+	static const struct {
+		struct pipeline_shape shape;
+		const char *line, *note;
+	} cases[] = {
+		{{PIPELINE_1F1B, 1, 1}, "stage 0   F0 B0\n", "idle\n"},
+		{{PIPELINE_1F1B, 2, 1}, "stage 1   .  F0 B0 .\n", "idle\n"},
+		{{PIPELINE_FILL_DRAIN, 2, 2}, "stage 0   F0 F1 .  .  B0 B1\n", "idle\n"},
+		{{PIPELINE_1F1B, 4, 65536}, "stage 0   F0  F1  F2  F3  .   .   .   B0  F4  B1  F5  B2  F6  B3  F7  B4  F8\n",
+			"the first 17 of 131078 units\n"},
+		{{PIPELINE_FILL_DRAIN, 4, 100}, "stage 3   .   .   .   F0  F1  F2 ", "the first 17 of 206 units\n"},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct view view = {.width = 80, .now_ms = FIXTURE_NOW, .prefix = "dadamctl"};
+		struct page p;
+
+		page_init(&p, &view);
+		render_gantt(&p, &cases[i].shape);
+		cr_expect_not_null(strstr(page_text(&p), cases[i].line), "row %zu:\n%s", i, page_text(&p));
+		cr_expect_not_null(strstr(page_text(&p), cases[i].note), "row %zu:\n%s", i, page_text(&p));
+		for (const char *line = page_text(&p); *line != '\0'; line += strcspn(line, "\n") + 1)
+			cr_expect_leq(strcspn(line, "\n"), 80, "row %zu", i);
 		page_fini(&p);
 	}
 }
