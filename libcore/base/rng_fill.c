@@ -1,61 +1,32 @@
 /* Many numbers at once: the loops of rng.c turned inside out, so that the compiler vectorises them.
  *
- *   blocks ─► Philox over CHUNK counters side by side ─► 2 CHUNK elements
+ *   blocks ─► Philox over RNG_BLOCKS counters side by side ─► 2 RNG_BLOCKS elements
  *   normals ─► the middle 85 % of the distribution for all elements in one loop, without a branch;
  *              the rest is gathered, computed in a second loop, and put back
  *
  * Same operations in the same order as one by one, so the same bits (a test compares them). */
 #include "libcore/base/kernel.h"
-#include "libcore/base/rng.h"
+#include "libcore/base/rng_blocks.h"
 #include "libcore/base/rng_tables.h"
 
 #include <string.h>
 
-#define CHUNK 64 /* blocks of two elements per turn */
+#define CHUNK 512 /* normals at a time */
+#define LANES 8U  /* of the widest vector */
 #define MIDDLE 0.425
 #define FAR_R 5.0
 
-/* Elements 2 first .. 2 (first + CHUNK) - 1. */
-KERNEL static void draw_chunk(const struct rng_stream *s, uint64_t *restrict out, uint32_t first)
-{
-	const uint32_t key0 = s->key[0], key1 = s->key[1], a = s->a, b = s->b, c = s->c;
-	uint64_t even[CHUNK], odd[CHUNK];
-
-	for (uint32_t j = 0; j < CHUNK; j++) {
-		uint32_t c0 = first + j, c1 = a, c2 = b, c3 = c, k0 = key0, k1 = key1;
-
-#pragma GCC unroll 10
-		for (int round = 0; round < PHILOX_ROUNDS; round++) {
-			uint64_t p0 = (uint64_t)PHILOX_M0 * c0;
-			uint64_t p1 = (uint64_t)PHILOX_M1 * c2;
-
-			c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
-			c1 = (uint32_t)p1;
-			c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
-			c3 = (uint32_t)p0;
-			k0 += PHILOX_W0;
-			k1 += PHILOX_W1;
-		}
-		even[j] = c0 | (uint64_t)c1 << 32;
-		odd[j] = c2 | (uint64_t)c3 << 32;
-	}
-	for (uint32_t j = 0; j < CHUNK; j++) {
-		out[2 * j] = even[j];
-		out[2 * j + 1] = odd[j];
-	}
-}
-
 void rng_u64_fill(const struct rng_stream *s, uint64_t *out, uint64_t i0, size_t n)
 {
-	uint64_t chunk[2 * CHUNK];
+	uint64_t chunk[2 * RNG_BLOCKS];
 	size_t k = 0;
 
 	if (n > 0 && (i0 & 1) != 0)
 		out[k++] = rng_u64(s, i0);
-	for (; n - k >= 2 * CHUNK; k += 2 * CHUNK)
-		draw_chunk(s, out + k, (uint32_t)((i0 + k) >> 1));
+	for (; n - k >= 2 * RNG_BLOCKS; k += 2 * RNG_BLOCKS)
+		rng_blocks_draw(s, out + k, (uint32_t)((i0 + k) >> 1));
 	if (k < n) {
-		draw_chunk(s, chunk, (uint32_t)((i0 + k) >> 1));
+		rng_blocks_draw(s, chunk, (uint32_t)((i0 + k) >> 1));
 		memcpy(out + k, chunk, (n - k) * sizeof *out);
 	}
 }
@@ -80,19 +51,26 @@ static inline double to_probability(uint64_t bits)
 	return (p - 1.0) + 0x1p-53;
 }
 
-/* As if all were in the middle; outside says which are not: they come out wrong and are computed
- * again. q = p - 1/2 is exact. */
-KERNEL static void middle(double *restrict z, double *restrict q, uint64_t *restrict outside,
-			  const uint64_t *restrict bits, size_t n)
+/* As if all were in the middle; the others come out wrong and are computed again. q = p - 1/2 is exact. */
+KERNEL static void middle(double *restrict z, double *restrict q, const uint64_t *restrict bits, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		double qi = to_probability(bits[i]) - 0.5;
 		double r = 0.180625 - qi * qi;
 
 		z[i] = (qi * horner(rng_centre_num, r)) / horner(rng_centre_den, r);
-		outside[i] = __builtin_fabs(qi) > MIDDLE ? 1 : 0;
 		q[i] = qi;
 	}
+}
+
+/* Bit i: element i is outside the middle; n <= 64. */
+KERNEL static uint64_t outside(const double *restrict q, size_t n)
+{
+	uint64_t mask = 0;
+
+	for (size_t i = 0; i < n; i++)
+		mask |= (uint64_t)(__builtin_fabs(q[i]) > MIDDLE) << i;
+	return mask;
 }
 
 /* r = sqrt(-ln(1/2 - |q|)), by rng_ln without its branch. The difference is exact: it is the lesser
@@ -132,19 +110,24 @@ KERNEL static void tail_value(double *restrict z, const double *restrict r, size
 }
 
 /* Compute the elements outside the middle again. */
-static void tails(double *z, const double *q, const uint64_t *outside, size_t n)
+static void tails(double *z, const double *q, size_t n)
 {
-	double tail_q[2 * CHUNK], r[2 * CHUNK], value[2 * CHUNK];
-	uint32_t at[2 * CHUNK];
-	size_t n_tails = 0;
+	double tail_q[CHUNK + LANES], r[CHUNK + LANES], value[CHUNK + LANES];
+	uint32_t at[CHUNK];
+	size_t n_tails = 0, full;
 
-	for (size_t i = 0; i < n; i++) { /* gathers without a branch */
-		at[n_tails] = (uint32_t)i;
-		tail_q[n_tails] = q[i];
-		n_tails += outside[i];
-	}
-	tail_radius(r, tail_q, n_tails);
-	tail_value(value, r, n_tails);
+	for (size_t from = 0; from < n; from += 64)
+		for (uint64_t left = outside(q + from, n - from < 64 ? n - from : 64); left != 0; left &= left - 1) {
+			size_t i = from + (size_t)__builtin_ctzll(left);
+
+			at[n_tails] = (uint32_t)i;
+			tail_q[n_tails++] = q[i];
+		}
+	full = (n_tails + LANES - 1) / LANES * LANES; /* roots and quotients one at a time are slow */
+	for (size_t k = n_tails; k < full; k++)
+		tail_q[k] = 0.45;
+	tail_radius(r, tail_q, full);
+	tail_value(value, r, full);
 	for (size_t k = 0; k < n_tails; k++) {
 		if (r[k] > FAR_R) /* UNTESTED: one of 4e10 elements, none in reach of a test */
 			z[at[k]] = rng_normal_quantile(tail_q[k] + 0.5);
@@ -155,15 +138,15 @@ static void tails(double *z, const double *q, const uint64_t *outside, size_t n)
 
 void rng_normal_fill(const struct rng_stream *s, double *out, uint64_t i0, size_t n)
 {
-	uint64_t bits[2 * CHUNK], outside[2 * CHUNK];
-	double q[2 * CHUNK];
+	uint64_t bits[CHUNK];
+	double q[CHUNK];
 
 	for (size_t done = 0; done < n;) {
-		size_t now = n - done < 2 * CHUNK ? n - done : 2 * CHUNK;
+		size_t now = n - done < CHUNK ? n - done : CHUNK;
 
 		rng_u64_fill(s, bits, i0 + done, now);
-		middle(out + done, q, outside, bits, now);
-		tails(out + done, q, outside, now);
+		middle(out + done, q, bits, now);
+		tails(out + done, q, now);
 		done += now;
 	}
 }

@@ -60,6 +60,41 @@ KERNEL void optim_kernel_momentum(real *restrict x, real *restrict m, const real
 	}
 }
 
+KERNEL void optim_kernel_add(real *restrict sum, const real *restrict g, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		sum[i] = sum[i] + g[i];
+}
+
+KERNEL void optim_kernel_nesterov(real *restrict x, real *restrict y, const real *restrict sum, size_t n, real samples,
+				  real eta, real one_mu, real mu)
+{
+	for (size_t i = 0; i < n; i++) {
+		real y1 = x[i] - eta * (sum[i] / samples);
+
+		x[i] = one_mu * y1 - mu * y[i];
+		y[i] = y1;
+	}
+}
+
+KERNEL void optim_kernel_descent(real *restrict x, real *restrict y, const real *restrict sum, size_t n, real samples,
+				 real eta)
+{
+	for (size_t i = 0; i < n; i++) {
+		real y1 = x[i] - eta * (sum[i] / samples);
+
+		x[i] = y1;
+		y[i] = y1;
+	}
+}
+
+KERNEL void optim_kernel_shift(real *restrict out, const real *restrict x, const double *restrict normals, size_t n,
+			       real gamma)
+{
+	for (size_t i = 0; i < n; i++)
+		out[i] = x[i] + gamma * (real)normals[i];
+}
+
 KERNEL void optim_kernel_decay(real *restrict x, size_t n, real decay)
 {
 	for (size_t i = 0; i < n; i++)

@@ -21,6 +21,16 @@ void optim_kernel_adam_decay(real *restrict x, real *restrict m, real *restrict 
 void optim_kernel_sgd(real *restrict x, const real *restrict g, size_t n, real eta);
 void optim_kernel_momentum(real *restrict x, real *restrict m, const real *restrict g, size_t n,
 			   real eta, real momentum);
+
+/* pprs.h; `samples` as real */
+void optim_kernel_add(real *restrict sum, const real *restrict g, size_t n);
+void optim_kernel_nesterov(real *restrict x, real *restrict y, const real *restrict sum, size_t n, real samples,
+			   real eta, real one_mu, real mu);
+void optim_kernel_descent(real *restrict x, real *restrict y, const real *restrict sum, size_t n, real samples,
+			  real eta);
+void optim_kernel_shift(real *restrict out, const real *restrict x, const double *restrict normals, size_t n,
+			real gamma);
+
 void optim_kernel_decay(real *restrict x, size_t n, real decay);
 bool optim_kernel_all_finite(const real *v, size_t n);
 

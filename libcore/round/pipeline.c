@@ -127,7 +127,7 @@ static void fail(struct pipeline *p, struct pipeline_actions *out, enum pipeline
 	tell_lost(p, out, side == PIPELINE_UPSTREAM ? PIPELINE_DOWNSTREAM : PIPELINE_UPSTREAM);
 	a = act(out, PIPELINE_DO_FAILED);
 	a->stage = stage;
-	(void)snprintf(a->why, sizeof a->why, "%s", why);
+	(void)snprintf(a->why, sizeof a->why, "%.*s", (int)sizeof a->why - 1, why);
 }
 
 static void refuse(struct pipeline *p, struct pipeline_actions *out, enum pipeline_side side, const char *why)
@@ -135,7 +135,7 @@ static void refuse(struct pipeline *p, struct pipeline_actions *out, enum pipeli
 	struct pipeline_action *a = act(out, PIPELINE_DO_CLOSE);
 
 	a->side = side;
-	(void)snprintf(a->why, sizeof a->why, "%s", why);
+	(void)snprintf(a->why, sizeof a->why, "%.*s", (int)sizeof a->why - 1, why);
 	p->up[side] = false;
 	if (!is_over(p))
 		fail(p, out, side, neighbour(p, side), why);
