@@ -77,22 +77,27 @@ static void is_item(const struct pipe_item *item, enum pipeline_what what, const
 	cr_assert_eq(item->sample, a->sample);
 }
 
-static uint64_t take_input(const struct pipe *p, uint32_t s, const struct pipeline_action *a, enum pipeline_what what)
+/* What lies in the in place; stage 0 reads its rows itself. */
+static struct pipe_item take_input(const struct pipe *p, uint32_t s, const struct pipeline_action *a,
+		enum pipeline_what what)
 {
 	if (s == 0)
-		return input_of(a->iteration, a->sample, what == PIPELINE_CHUNK);
-	cr_assert_lt(a->in, pipeline_places_in(&p->cfg) + 99);
+		return (struct pipe_item){.value = input_of(a->iteration, a->sample, what == PIPELINE_CHUNK)};
+	cr_assert_leq(a->in, PIPE_SAMPLES);
 	is_item(&p->stages[s].in[a->in], what, a);
-	return p->stages[s].in[a->in].value;
+	return p->stages[s].in[a->in];
 }
 
 static void do_forward(struct pipe *p, uint32_t s, const struct pipeline_action *a, enum pipeline_what what)
 {
 	struct pipe_stage *st = &p->stages[s];
-	struct pipe_item item = {what, a->iteration, forward(st->x, take_input(p, s, a, what), a->iteration, a->sample),
-			a->sample};
+	struct pipe_item in = take_input(p, s, a, what);
+	struct pipe_item item = {.what = what, .iteration = a->iteration, .sample = a->sample,
+			.value = forward(st->x, in.value, a->iteration, a->sample)};
 
 	cr_assert_lt(a->out, PIPELINE_PLACES_OUT);
+	if (p->model != NULL)
+		p->model->forward(s, a, in.numbers, item.numbers);
 	st->out[PIPELINE_ACTIVATION][a->out] = item;
 	if (what == PIPELINE_ACTIVATION)
 		st->kept[a->kept] = item;
@@ -103,17 +108,28 @@ static void do_forward(struct pipe *p, uint32_t s, const struct pipeline_action 
 static void do_backward(struct pipe *p, uint32_t s, const struct pipeline_action *a)
 {
 	struct pipe_stage *st = &p->stages[s];
-	uint64_t in = take_input(p, s, a, PIPELINE_ACTIVATION), grad = 99, g;
+	struct pipe_item in = take_input(p, s, a, PIPELINE_ACTIVATION), grad = {.value = 99};
+	struct pipe_item item = {.what = PIPELINE_GRADIENT, .iteration = a->iteration, .sample = a->sample};
+	uint64_t g;
 
 	if (s + 1 < p->cfg.n_stages) {
 		is_item(&st->grad[a->kept], PIPELINE_GRADIENT, a);
-		grad = st->grad[a->kept].value;
+		grad = st->grad[a->kept];
 	}
 	is_item(&st->kept[a->kept], PIPELINE_ACTIVATION, a);
-	g = param_gradient(st->kept[a->kept].value, grad);
+	g = param_gradient(st->kept[a->kept].value, grad.value);
 	st->sum = a->sample == 0 ? g : mix(st->sum, g);
-	st->out[PIPELINE_GRADIENT][a->out] =
-			(struct pipe_item){PIPELINE_GRADIENT, a->iteration, input_gradient(st->x, in, grad), a->sample};
+	item.value = input_gradient(st->x, in.value, grad.value);
+	if (p->model != NULL)
+		p->model->backward(s, a, in.numbers, grad.numbers, item.numbers);
+	st->out[PIPELINE_GRADIENT][a->out] = item;
+}
+
+static void do_step(struct pipe *p, uint32_t s, const struct pipeline_action *a)
+{
+	p->stages[s].x = mix(p->stages[s].x, p->stages[s].sum);
+	if (p->model != NULL)
+		p->model->step(s, a);
 }
 
 /* The operation under way is done. */
@@ -130,7 +146,7 @@ static void compute(struct pipe *p, uint32_t s)
 	else if (a.type == PIPELINE_DO_BACKWARD)
 		do_backward(p, s, &a);
 	else
-		st->x = mix(st->x, st->sum);
+		do_step(p, s, &a);
 	pipe_event(p, s, &(struct pipeline_event){.type = PIPELINE_EV_DONE});
 }
 
@@ -230,8 +246,8 @@ void pipe_event(struct pipe *p, uint32_t stage, const struct pipeline_event *ev)
 		carry_out(p, stage, &out.list[i]);
 	now = pipeline_state(st->machine);
 	cr_assert_leq(now.kept, now.kept_max);
-	if (now.kept > st->kept_peak)
-		st->kept_peak = now.kept;
+	st->kept_peak = now.kept > st->kept_peak ? now.kept : st->kept_peak;
+	st->here_peak = now.here > st->here_peak ? now.here : st->here_peak;
 }
 
 /* ---- what may happen next ---- */
@@ -321,6 +337,35 @@ bool pipe_turn(struct pipe *p)
 		if (thing(p, (from + i) % n))
 			return true;
 	return false;
+}
+
+void pipe_settle(struct pipe *p)
+{
+	bool any;
+
+	do {
+		any = false;
+		for (uint32_t s = 0; s < p->cfg.n_stages; s++) {
+			any |= queue_turn(p, s, PIPELINE_UPSTREAM);
+			any |= queue_turn(p, s, PIPELINE_DOWNSTREAM);
+			if (p->stages[s].busy && p->stages[s].op.type == PIPELINE_DO_STEP) {
+				compute(p, s);
+				any = true;
+			}
+		}
+	} while (any);
+}
+
+void pipe_tick(struct pipe *p)
+{
+	bool running[PIPE_DEPTH];
+
+	for (uint32_t s = 0; s < p->cfg.n_stages; s++)
+		running[s] = p->stages[s].busy;
+	for (uint32_t s = 0; s < p->cfg.n_stages; s++)
+		if (running[s])
+			compute(p, s);
+	pipe_settle(p);
 }
 
 /* ---- the whole ---- */
