@@ -13,6 +13,7 @@
 
 #define MAX_N GOLDEN_MAX_WORKERS
 #define EVENTS 10000000U
+#define MAX_PIECES 4U
 
 static const char *const files[] = {
 #ifdef DADAM_REAL_DOUBLE
@@ -24,7 +25,7 @@ static const char *const files[] = {
 		"cdadam_topk_quad_torus2x2_p3", "cdadam_topk_logreg_star5_p1", "cdadam_randk_quad_complete4_p1",
 		"cdadam_randk_logreg_ring5_p3", "cdadam_qsgd4_quad_ring4_p1", "cdadam_qsgd15u_quad_ring5_p3_xhat0",
 		"chocoadam_identity_quad_ring5_p3", "chocoadam_sign_quad_ring4_p1", "choco_sign_quad_ring4_p1",
-		"choco_topk_m_logreg_torus2x2_p1", "churn_cdadam_sign_quad_ring5",
+		"choco_topk_m_logreg_torus2x2_p1", "churn_cdadam_sign_quad_ring5", "cdadam_sign_segs_logreg_ring5_p1",
 #else
 		"dadam_quad_star5_p1_f32", "dadam_logreg_complete4_p1_f32", "cdadam_sign_quad_ring4_p3_f32",
 #endif
@@ -55,6 +56,7 @@ struct world {
 	struct algo algo;
 	struct graph *graph;
 	bool one_peer;
+	uint32_t pieces[MAX_PIECES], n_pieces; /* segments of unequal lengths */
 	real *x; /* n_steps * n * d: after each step of each worker */
 };
 
@@ -138,6 +140,17 @@ static size_t complete_edges(uint32_t (*edges)[2], uint32_t n)
 	return n_edges;
 }
 
+/* Lengths of the segments of a file whose messages are not whole vectors. */
+static void read_pieces(struct world *w)
+{
+	const json_t *segs = json_object_get(w->run->compressor, "segs");
+
+	w->n_pieces = (uint32_t)json_array_size(segs);
+	cr_assert_leq(w->n_pieces, MAX_PIECES);
+	for (uint32_t i = 0; i < w->n_pieces; i++)
+		w->pieces[i] = (uint32_t)json_integer_value(json_array_get(json_array_get(segs, i), 1));
+}
+
 static void set_up(struct world *w, const char *name)
 {
 	uint32_t edges[MAX_N * MAX_N][2];
@@ -149,6 +162,7 @@ static void set_up(struct world *w, const char *name)
 	n_edges = w->run->churn ? ring_edges(edges, w->run->steps[0].active, w->run->n)
 				: matrix_edges(edges, w->run->w, w->run->n);
 	choose(w);
+	read_pieces(w);
 	if (w->algo.complete || w->one_peer) /* with 4 ranks, the schedule's links are all there are */
 		n_edges = complete_edges(edges, w->run->n);
 	cr_assert_eq(graph_from_edges(&w->graph, w->run->n, (const uint32_t(*)[2])edges, n_edges, &err), ST_OK, "%s", err.msg);
@@ -172,7 +186,9 @@ static struct sim *make_sim(struct world *w, uint64_t seed)
 	cfg.compress = compress_config_default();
 	if (run->compressor != NULL) {
 		cfg.compress = golden_compressor(run);
-		cfg.segment = run->d; /* the messages of these files are whole vectors */
+		cfg.segment = run->d; /* the messages of most files are whole vectors */
+		cfg.pieces = w->pieces;
+		cfg.n_pieces = w->n_pieces;
 	}
 	cfg.optim = (struct optim_config){.kind = w->algo.optim, .momentum = run->momentum, .learning_rate = run->eta, .beta1 = run->beta1,
 			.beta2 = run->beta2, .tau = run->tau, .bias_correction = run->bias_correction};

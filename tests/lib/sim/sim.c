@@ -67,7 +67,7 @@ struct sim *sim_create(const struct sim_config *cfg)
 		return NULL;
 	s->cfg = *cfg;
 	s->hold = GOSSIP_NEVER;
-	s->n_segments = state_n_segments(cfg->n_params, cfg->segment);
+	s->n_segments = cfg->n_pieces > 0 ? cfg->n_pieces : state_n_segments(cfg->n_params, cfg->segment);
 	for (uint32_t k = 0; ok && k < cfg->n_ranks; k++) {
 		struct sim_node *n = &s->nodes[k];
 
@@ -93,7 +93,7 @@ void sim_destroy(struct sim *s)
 		struct sim_node *n = &s->nodes[k];
 
 		gossip_destroy(n->machine);
-		exchange_destroy(n->exchange);
+		sim_free_exchange(n);
 		state_fini(&n->state);
 		for (uint32_t i = 0; i < GOSSIP_MAX_LINKS; i++)
 			mem_free(n->slots[i].places);
@@ -237,7 +237,7 @@ static void do_mix(struct sim *s, uint32_t rank, const struct gossip_action *a)
 	if (n->exchange == NULL)
 		mix_weighted(x, vectors, weights, a->mix->n_terms, length);
 	for (uint32_t i = a->segment; n->exchange != NULL && i < a->segment + a->n_segments; i++)
-		exchange_mix(n->exchange, n->state.x, i, a->mix);
+		sim_mix_replica(s, rank, i, a->mix);
 }
 
 static void do_round_over(struct sim *s, uint32_t rank, const struct gossip_action *a)
@@ -534,7 +534,7 @@ void sim_join(struct sim *s, uint32_t rank, uint32_t from)
 	if (of->v != NULL)
 		memcpy(n->state.v, of->v, of->n * sizeof(real));
 	n->state.step = of->step;
-	exchange_destroy(n->exchange);
+	sim_free_exchange(n);
 	if (!sim_make_exchange(s, rank))
 		abort();
 	n->alive = true;

@@ -43,6 +43,9 @@ struct sim_config {
 	double gamma;                         /* with replicas */
 	struct compress_config compress;
 	bool replicas_at_zero;                /* or at init's x */
+	const uint32_t *pieces;               /* replicas in segments of these lengths, n_pieces of them, instead of
+	                                       * `segment`; for compressors that draw nothing. NULL: none */
+	uint32_t n_pieces;
 	uint64_t seed;
 	uint32_t kernel;                      /* messages in a link's buffer, >= 1 */
 	uint64_t delay_min, delay_max;        /* of a message; every link draws its own speed too */

@@ -12,16 +12,74 @@ enum gossip_order sim_order(const struct sim *s)
 	return algo_order(&s->cfg.algo);
 }
 
-bool sim_make_exchange(struct sim *s, uint32_t rank)
+/* The exchange that has this segment, the segment's number in it, and where it begins in x. */
+struct piece {
+	struct exchange *exchange;
+	uint32_t segment;
+	size_t begin;
+};
+
+static struct piece piece_of(const struct sim *s, uint32_t rank, uint32_t segment)
+{
+	const struct sim_node *n = &s->nodes[rank];
+	struct piece p = {.exchange = n->exchange, .segment = segment};
+
+	if (s->cfg.n_pieces == 0)
+		return p;
+	for (uint32_t i = 0; i < segment; i++)
+		p.begin += s->cfg.pieces[i];
+	p.exchange = segment > 0 ? n->more[segment] : n->exchange;
+	p.segment = 0;
+	return p;
+}
+
+static bool make(struct sim *s, uint32_t rank, struct exchange **out, size_t begin, size_t length, uint32_t segment)
 {
 	const struct sim_config *cfg = &s->cfg;
+	struct exchange_config e = {.n = length, .segment = segment, .rank = rank, .gamma = cfg->gamma, .compress = cfg->compress};
+
+	return exchange_create(out, &e, cfg->replicas_at_zero ? NULL : s->nodes[rank].state.x + begin, NULL) == ST_OK;
+}
+
+bool sim_make_exchange(struct sim *s, uint32_t rank)
+{
 	struct sim_node *n = &s->nodes[rank];
-	struct exchange_config e = {.n = cfg->n_params, .segment = cfg->segment, .rank = rank, .gamma = cfg->gamma,
-			.compress = cfg->compress};
+	bool ok = true;
 
 	n->exchange = NULL;
-	return !algo_has_replicas(&cfg->algo) ||
-			exchange_create(&n->exchange, &e, cfg->replicas_at_zero ? NULL : n->state.x, NULL) == ST_OK;
+	if (!algo_has_replicas(&s->cfg.algo))
+		return true;
+	if (s->cfg.n_pieces == 0)
+		return make(s, rank, &n->exchange, 0, s->cfg.n_params, s->cfg.segment);
+	for (uint32_t i = 0; ok && i < s->cfg.n_pieces; i++)
+		ok = make(s, rank, i > 0 ? &n->more[i] : &n->exchange, piece_of(s, rank, i).begin, s->cfg.pieces[i], s->cfg.pieces[i]);
+	return ok;
+}
+
+void sim_free_exchange(struct sim_node *n)
+{
+	exchange_destroy(n->exchange);
+	n->exchange = NULL;
+	for (uint32_t i = 0; i < SIM_MAX_PIECES; i++) {
+		exchange_destroy(n->more[i]);
+		n->more[i] = NULL;
+	}
+}
+
+bool sim_open_exchange(struct sim *s, uint32_t rank, uint32_t slot)
+{
+	bool ok = s->nodes[rank].exchange == NULL || exchange_open(s->nodes[rank].exchange, slot, NULL) == ST_OK;
+
+	for (uint32_t i = 1; ok && i < s->cfg.n_pieces; i++)
+		ok = exchange_open(s->nodes[rank].more[i], slot, NULL) == ST_OK;
+	return ok;
+}
+
+void sim_mix_replica(struct sim *s, uint32_t rank, uint32_t segment, const struct gossip_mix *mix)
+{
+	struct piece p = piece_of(s, rank, segment);
+
+	exchange_mix(p.exchange, s->nodes[rank].state.x + p.begin, p.segment, mix);
 }
 
 static void send_frame(struct sim *s, uint32_t rank, const struct gossip_action *a, uint32_t segment, uint64_t slots,
@@ -52,14 +110,15 @@ void sim_send_replica(struct sim *s, uint32_t rank, const struct gossip_action *
 	uint64_t dense = a->dense ? a->slots : a->dense_slots;
 
 	for (uint32_t i = a->segment; i < a->segment + a->n_segments && n->alive; i++) {
+		struct piece p = piece_of(s, rank, i);
 		struct exchange_frame f;
 
 		if (!a->dense) {
-			if (exchange_advance(n->exchange, &f, a->round, i, n->state.x, NULL) != ST_OK)
+			if (exchange_advance(p.exchange, &f, a->round, p.segment, n->state.x + p.begin, NULL) != ST_OK)
 				sim_violate(s, "rank %u: x is not finite", rank);
 			send_frame(s, rank, a, i, a->slots & ~dense, &f);
 		}
-		exchange_dense(n->exchange, &f, i);
+		exchange_dense(p.exchange, &f, p.segment);
 		send_frame(s, rank, a, i, dense, &f);
 	}
 }
@@ -67,12 +126,12 @@ void sim_send_replica(struct sim *s, uint32_t rank, const struct gossip_action *
 bool sim_take_replica(struct sim *s, uint32_t rank, uint32_t slot, const struct sim_msg *m)
 {
 	struct exchange_frame f = m->frame;
-	const struct sim_slot *p = &s->nodes[rank].slots[slot];
+	const struct sim_slot *from = &s->nodes[rank].slots[slot];
+	struct piece p = piece_of(s, rank, m->ev.segment);
 	struct error err = {0};
 
 	f.bytes = (const uint8_t *)m->data;
-	if (exchange_receive(s->nodes[rank].exchange, slot, p->link->pipes[p->side].to, m->ev.round, m->ev.segment, &f,
-			    &err) == ST_OK)
+	if (exchange_receive(p.exchange, slot, from->link->pipes[from->side].to, m->ev.round, p.segment, &f, &err) == ST_OK)
 		return true;
 	s->closes++;
 	(void)snprintf(s->close_why, sizeof s->close_why, "%.119s", err.msg);

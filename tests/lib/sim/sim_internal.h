@@ -7,6 +7,7 @@
 #include "libcore/base/buf.h"
 
 #define SIM_MAX_RANKS 64U
+#define SIM_MAX_PIECES 4U
 
 enum sim_msg_kind { SIM_MSG_UP, SIM_MSG_BEGIN, SIM_MSG_SEGMENT, SIM_MSG_BYE, SIM_MSG_EOF };
 
@@ -54,7 +55,8 @@ struct sim_slot {
 struct sim_node {
 	struct gossip *machine;
 	struct state state;
-	struct exchange *exchange; /* NULL: x itself is sent */
+	struct exchange *exchange; /* NULL: x itself is sent; with pieces it is the first one's */
+	struct exchange *more[SIM_MAX_PIECES]; /* of the other pieces */
 	bool step_due;             /* the half-step of step due_step comes after the round */
 	uint64_t due_step;
 	bool alive, trained, stopped, busy;
@@ -108,6 +110,9 @@ void sim_say(struct sim *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* sim_exchange.c: nodes with replicas */
 enum gossip_order sim_order(const struct sim *s);
 bool sim_make_exchange(struct sim *s, uint32_t rank);
+void sim_free_exchange(struct sim_node *n);
+bool sim_open_exchange(struct sim *s, uint32_t rank, uint32_t slot);
+void sim_mix_replica(struct sim *s, uint32_t rank, uint32_t segment, const struct gossip_mix *mix);
 void sim_send_replica(struct sim *s, uint32_t rank, const struct gossip_action *a);
 /* A segment came: apply it. false: it was refused, the link is closed. */
 bool sim_take_replica(struct sim *s, uint32_t rank, uint32_t slot, const struct sim_msg *m);

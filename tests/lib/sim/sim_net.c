@@ -80,8 +80,7 @@ static void take_slot(struct sim *s, struct sim_link *link, uint32_t side, uint3
 	p->side = side;
 	p->reading = true;
 	p->unsent = p->occupied = 0;
-	if (s->nodes[link->pipes[side].from].exchange != NULL &&
-			exchange_open(s->nodes[link->pipes[side].from].exchange, slot, NULL) != ST_OK)
+	if (!sim_open_exchange(s, link->pipes[side].from, slot))
 		abort();
 	link->open[side] = true;
 }
