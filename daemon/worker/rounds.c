@@ -259,6 +259,8 @@ static void carry_out(struct rounds *r, const struct gossip_action *a)
 	case GOSSIP_DO_DROP:
 		drop_places(r, a);
 		break;
+	case GOSSIP_DO_SERVE:
+		break; /* no LINK_UP of a worker asks for a copy */
 	}
 }
 

@@ -60,6 +60,8 @@ static enum status config_check(const struct gossip_config *cfg, struct error *e
 	if (cfg->first_round >= GOSSIP_MAX_ROUND)
 		return error_set(err, ST_INVALID, "start at round %llu, the limit is 2^62",
 				(unsigned long long)cfg->first_round);
+	if (cfg->joins && (cfg->order != GOSSIP_DENSE || cfg->one_peer))
+		return error_set(err, ST_INVALID, "a rank can come late only where parameters are sent to all neighbours");
 	if (cfg->one_peer && cfg->order != GOSSIP_DENSE)
 		return error_set(err, ST_INVALID, "a one-peer schedule is directed: replicas and their differences need links that "
 				"count both ways");
@@ -129,6 +131,7 @@ static void become_trained(struct gossip *g, struct gossip_actions *out)
 	a->stopped = g->step < g->cfg.steps;
 	g->phase = GOSSIP_TRAINED;
 	gossip_drop_ahead(g, out, GOSSIP_NEVER);
+	gossip_close_parked(g, out, "all steps are taken: no copy is given any more");
 	gossip_say_bye(g, out);
 }
 
@@ -182,7 +185,7 @@ void gossip_after_round(struct gossip *g, struct gossip_actions *out)
 
 static void begin_if_possible(struct gossip *g, struct gossip_actions *out)
 {
-	bool missing = !g->began && gossip_missing_rank(g) >= 0;
+	bool missing = g->joining ? !gossip_join_may_begin(g) : !g->began && gossip_missing_rank(g) >= 0;
 
 	g->phase = GOSSIP_DUE;
 	if (g->has_cut && (g->next > g->cut || !gossip_has_links(g) || missing))
@@ -211,7 +214,9 @@ static void handle(struct gossip *g, const struct gossip_event *ev, struct gossi
 {
 	switch (ev->type) {
 	case GOSSIP_EV_START:
-		if (g->phase == GOSSIP_IDLE)
+		if (g->phase == GOSSIP_IDLE && g->cfg.joins)
+			gossip_join_start(g, ev->step, out);
+		else if (g->phase == GOSSIP_IDLE)
 			next_work(g, out);
 		break;
 	case GOSSIP_EV_LINK_OPEN:
@@ -251,6 +256,9 @@ static void handle(struct gossip *g, const struct gossip_event *ev, struct gossi
 	case GOSSIP_EV_STOP:
 		on_stop(g);
 		break;
+	case GOSSIP_EV_NEIGHBOURS:
+		gossip_on_neighbours(g, ev, out);
+		break;
 	case GOSSIP_EV_HALVE:
 		g->halvings += g->halvings < GOSSIP_MAX_HALVINGS;
 		break;
@@ -267,6 +275,7 @@ void gossip_step(struct gossip *g, const struct gossip_event *ev, struct gossip_
 		begin_if_possible(g, out);
 	if (g->phase == GOSSIP_ROUND)
 		gossip_progress(g, out);
+	gossip_close_left(g, out);
 	gossip_update_reading(g, out);
 }
 

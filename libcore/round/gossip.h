@@ -33,6 +33,8 @@
  * what it sends then stays unread, and its numbers are not taken over: a round number is a place in the
  * schedule. Whose source is not there keeps its own segments, which shifts the mean: they count as missed.
  *
+ * Ranks may come while the others run, and the graph may change with them (DENSE; gossip_join.c).
+ *
  * A BYE is a worker's word that it begins no more rounds (it is TRAINED). The link stays open after it,
  * for the mean; a link that comes up later gets its LINK_UP and then the BYE. */
 #ifndef LIBCORE_ROUND_GOSSIP_H
@@ -55,6 +57,7 @@ struct gossip_config {
 	enum gossip_order order;
 	uint32_t rank, n_ranks;
 	uint64_t neighbours;      /* bit r: a link to rank r is wanted before the first round */
+	bool joins;               /* DENSE: starts without a model, while the others run (gossip_join.c) */
 	bool one_peer;            /* DENSE: one source and one target per round; else all links count */
 	uint32_t n_segments;      /* >= 1 */
 	uint32_t window;          /* 1 .. GOSSIP_MAX_WINDOW */
@@ -65,11 +68,11 @@ struct gossip_config {
 };
 
 enum gossip_event_type {
-	GOSSIP_EV_START,       /* the model is there */
+	GOSSIP_EV_START,       /* the model is there; with `joins`: the copy, of `step` */
 	GOSSIP_EV_LINK_OPEN,   /* slot, rank, accepted: a socket was handed over */
 	GOSSIP_EV_LINK_CLOSED, /* slot: its TCP connection is over, for whatever reason */
 	GOSSIP_EV_RANK_GONE,   /* rank: the daemon says that it will not come (back); do not wait for it */
-	GOSSIP_EV_LINK_UP,     /* slot, round = the peer's next round not yet begun */
+	GOSSIP_EV_LINK_UP,     /* slot, round = the peer's next round not yet begun; joining: it wants a copy */
 	GOSSIP_EV_ROUND_BEGIN, /* slot, round, step, degree, cut, cut_round */
 	GOSSIP_EV_SEGMENT,     /* slot, round, segment: whole and decoded, it lies in its place */
 	GOSSIP_EV_SENT,        /* slot, segment: its bytes have left for the kernel */
@@ -78,6 +81,7 @@ enum gossip_event_type {
 	GOSSIP_EV_STEPS_DONE,  /* the local steps of the last DO_STEPS are taken; compute is at rest */
 	GOSSIP_EV_EVALUATED,   /* the evaluation of the last DO_EVALUATE is over */
 	GOSSIP_EV_STOP,        /* an order: end at a cut */
+	GOSSIP_EV_NEIGHBOURS,  /* neighbours, rank = the number of ranks now: the graph has changed */
 	GOSSIP_EV_HALVE        /* from the next round on, all weights of others are halved (once more) */
 };
 
@@ -90,6 +94,8 @@ struct gossip_event {
 	uint8_t dense;         /* ROUND_BEGIN: a replica comes with it; SEGMENT: it is of a replica */
 	uint32_t halvings;     /* ROUND_BEGIN */
 	uint8_t cut;           /* ROUND_BEGIN: an order comes with it */
+	uint8_t joining;       /* LINK_UP: for a copy; ROUND_BEGIN: the peer only takes */
+	uint64_t neighbours;   /* NEIGHBOURS: bit set of ranks */
 	uint64_t cut_round;
 	int32_t waiting_for;
 };
@@ -97,8 +103,8 @@ struct gossip_event {
 enum gossip_action_type {
 	GOSSIP_DO_STEPS,       /* take n_steps local steps from `step` on, then STEPS_DONE */
 	GOSSIP_DO_EVALUATE,    /* evaluate x at `step`, then EVALUATED */
-	GOSSIP_DO_LINK_UP,     /* send LINK_UP{round} on slot */
-	GOSSIP_DO_BEGIN,       /* send ROUND_BEGIN{round, step, degree, dense, halvings, cut, cut_round} on slot */
+	GOSSIP_DO_LINK_UP,     /* send LINK_UP{round, joining} on slot */
+	GOSSIP_DO_BEGIN,       /* send ROUND_BEGIN{round, step, degree, dense, halvings, joining, cut, cut_round} on slot */
 	GOSSIP_DO_SEND,        /* encode n_segments from `segment` on, once each; send them on every slot of `slots`; SENT
 	                        * for each. Orders with replicas: a difference (the replica advances), dense on the
 	                        * slots of `dense_slots`; with `dense` only the replica as it is, to all */
@@ -108,7 +114,8 @@ enum gossip_action_type {
 	GOSSIP_DO_ROUND_OVER,  /* round is over: `missed` segments were mixed without a lost link */
 	GOSSIP_DO_TRAINED,     /* no more steps: `stopped` says whether by an order */
 	GOSSIP_DO_BYE,         /* send BYE on slot (after TRAINED, or after its LINK_UP); do not close */
-	GOSSIP_DO_DROP         /* `places` of slot (bit set) are free, their segments will not be mixed */
+	GOSSIP_DO_DROP,        /* `places` of slot (bit set) are free, their segments will not be mixed */
+	GOSSIP_DO_SERVE        /* copy x, m, v as they are now, at `step` behind `round`, and send the copy on slot */
 };
 
 #define GOSSIP_SELF UINT32_MAX
@@ -130,7 +137,7 @@ struct gossip_action {
 	uint64_t slots, dense_slots;
 	uint64_t round, step, n_steps;
 	uint32_t segment, n_segments, degree, places, halvings;
-	uint8_t cut, on, stopped, dense;
+	uint8_t cut, on, stopped, dense, joining;
 	uint64_t cut_round;
 	uint64_t missed;
 	const struct gossip_mix *mix; /* MIX: the machine's, until the next gossip_step */

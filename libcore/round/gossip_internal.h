@@ -37,6 +37,8 @@ struct gossip_inbox {
 	uint64_t round;
 	uint32_t degree;
 	uint32_t halvings;
+	uint64_t step;
+	bool joining;  /* the peer only takes */
 	uint32_t got;  /* segments 0 .. got-1 came */
 	uint32_t need; /* this many are needed for the mix */
 };
@@ -48,6 +50,10 @@ struct gossip_link {
 	bool counted;  /* gives in the current round */
 	bool fed;      /* takes in the current round: as `counted`, but for one-peer schedules */
 	bool left_out; /* counted or fed, but the peer is not in this round: its weight goes to self */
+	bool parked;     /* for a copy: never counts */
+	bool wants_copy; /* and has not been served */
+	bool unwanted;   /* the graph has no such edge any more */
+	bool left;       /* and we have said BYE */
 	bool reading;
 	bool said;     /* a ROUND_BEGIN has come */
 	uint64_t said_round;
@@ -70,6 +76,7 @@ struct gossip {
 	uint64_t next;         /* next round not yet begun; numbers only grow */
 	bool began;            /* the first round is behind the wait for all neighbours */
 	bool ending;           /* only the last evaluation is left */
+	bool joining;          /* the next round, or this one, is our first: we only take */
 	uint64_t gone;         /* ranks that nobody waits for */
 	uint32_t halvings;
 	bool has_cut;
@@ -109,6 +116,19 @@ bool gossip_link_takes(const struct gossip_link *l);             /* live, fed, i
 bool gossip_link_brought(const struct gossip *g, const struct gossip_link *l); /* it brought what the next mix needs */
 int32_t gossip_missing_rank(const struct gossip *g);             /* wanted, not gone, no link; or -1 */
 int32_t gossip_asked_rank(const struct gossip *g);               /* its answer holds the next round; or -1 */
+
+/* gossip_join.c: ranks that come late, links that go */
+bool gossip_link_counts(const struct gossip_link *l); /* live, and will be in the next round */
+void gossip_close_parked(struct gossip *g, struct gossip_actions *out, const char *why);
+void gossip_join_start(struct gossip *g, uint64_t step, struct gossip_actions *out);
+bool gossip_join_may_begin(const struct gossip *g);
+const struct gossip_mix *gossip_join_mix(struct gossip *g);
+void gossip_join_over(struct gossip *g);
+void gossip_park(struct gossip *g, uint32_t slot, struct gossip_actions *out);
+void gossip_serve(struct gossip *g, struct gossip_actions *out);
+void gossip_on_neighbours(struct gossip *g, const struct gossip_event *ev, struct gossip_actions *out);
+void gossip_leave(struct gossip *g, struct gossip_actions *out);
+void gossip_close_left(struct gossip *g, struct gossip_actions *out);
 
 /* gossip_lagged.c: what is another way with GOSSIP_LAGGED */
 void gossip_lagged_begun(struct gossip *g, struct gossip_actions *out);

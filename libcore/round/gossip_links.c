@@ -70,6 +70,14 @@ static void close_older(struct gossip *g, uint32_t rank, struct gossip_actions *
 			gossip_fault(g, s, out, "a newer link to rank %u took its place", rank);
 }
 
+static void say_up(const struct gossip *g, uint32_t slot, struct gossip_actions *out)
+{
+	struct gossip_action *a = gossip_act(out, GOSSIP_DO_LINK_UP, slot);
+
+	a->round = g->next;
+	a->joining = g->links[slot].parked;
+}
+
 void gossip_on_open(struct gossip *g, const struct gossip_event *ev, struct gossip_actions *out)
 {
 	struct gossip_link *l = &g->links[ev->slot];
@@ -86,8 +94,9 @@ void gossip_on_open(struct gossip *g, const struct gossip_event *ev, struct goss
 		return;
 	}
 	l->state = ev->accepted ? GOSSIP_LINK_ASKED : GOSSIP_LINK_QUIET;
+	l->parked = g->cfg.joins && g->phase == GOSSIP_IDLE;
 	if (ev->accepted)
-		gossip_act(out, GOSSIP_DO_LINK_UP, ev->slot)->round = g->next;
+		say_up(g, ev->slot, out);
 	l->least_round = g->next; /* what we said; the answer can only raise it */
 }
 
@@ -120,12 +129,16 @@ void gossip_on_up(struct gossip *g, const struct gossip_event *ev, struct gossip
 		return;
 	}
 	if (l->state == GOSSIP_LINK_QUIET) {
-		gossip_act(out, GOSSIP_DO_LINK_UP, ev->slot)->round = g->next;
+		say_up(g, ev->slot, out);
 		l->least_round = g->next;
 	}
 	if (ev->round > l->least_round)
 		l->least_round = ev->round;
 	l->state = GOSSIP_LINK_LIVE;
+	if (ev->joining) {
+		gossip_park(g, ev->slot, out);
+		return;
+	}
 	l->from = l->least_round;
 	l->told = l->from == 0; /* all start from the same x */
 	if (!g->cfg.one_peer)
@@ -162,7 +175,7 @@ void gossip_on_bye(struct gossip *g, uint32_t slot, struct gossip_actions *out)
 void gossip_say_bye(const struct gossip *g, struct gossip_actions *out)
 {
 	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++)
-		if (g->links[s].state == GOSSIP_LINK_LIVE)
+		if (g->links[s].state == GOSSIP_LINK_LIVE && !g->links[s].left)
 			gossip_act(out, GOSSIP_DO_BYE, s);
 }
 
@@ -198,7 +211,7 @@ void gossip_update_reading(struct gossip *g, struct gossip_actions *out)
 bool gossip_has_links(const struct gossip *g)
 {
 	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++)
-		if (g->links[s].state == GOSSIP_LINK_LIVE && !g->links[s].over)
+		if (gossip_link_counts(&g->links[s]))
 			return true;
 	return false;
 }
@@ -208,7 +221,7 @@ int32_t gossip_missing_rank(const struct gossip *g)
 	uint64_t missing = g->cfg.neighbours & ~g->gone;
 
 	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++)
-		if (g->links[s].state == GOSSIP_LINK_LIVE)
+		if (g->links[s].state == GOSSIP_LINK_LIVE && !g->links[s].parked)
 			missing &= ~(UINT64_C(1) << g->links[s].rank);
 	return missing == 0 ? -1 : __builtin_ctzll(missing);
 }
@@ -230,7 +243,7 @@ uint64_t gossip_links_counted(const struct gossip *g)
 	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++) {
 		const struct gossip_link *l = &g->links[s];
 		bool counts = g->phase == GOSSIP_ROUND ? gossip_link_gives(l)
-						       : l->state == GOSSIP_LINK_LIVE && !l->over;
+						       : gossip_link_counts(l);
 
 		if (counts)
 			set |= UINT64_C(1) << s;

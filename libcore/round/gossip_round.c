@@ -30,10 +30,11 @@ void gossip_drop_ahead(struct gossip *g, struct gossip_actions *out, uint64_t be
 static void fix_ways(const struct gossip *g, struct gossip_link *l)
 {
 	const struct gossip_config *cfg = &g->cfg;
-	bool counts = l->state == GOSSIP_LINK_LIVE && !l->over;
+	bool counts = gossip_link_counts(l);
 
 	l->left_out = false;
-	l->counted = l->fed = counts;
+	l->counted = counts;
+	l->fed = counts && !g->joining;
 	if (!cfg->one_peer)
 		return;
 	counts = counts && l->from <= g->round;
@@ -41,8 +42,10 @@ static void fix_ways(const struct gossip *g, struct gossip_link *l)
 	l->fed = counts && l->rank == schedule_exponential_target(cfg->n_ranks, cfg->rank, g->round);
 }
 
-static void fix_links(struct gossip *g)
+static void fix_links(struct gossip *g, struct gossip_actions *out)
 {
+	uint32_t joiners = 0;
+
 	g->n_order = 0;
 	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++) {
 		struct gossip_link *l = &g->links[s];
@@ -58,6 +61,14 @@ static void fix_links(struct gossip *g)
 		}
 		if (l->counted && l->ahead.here)
 			gossip_leave_out(g, l);
+		if (l->now.here && !l->counted) { /* we have left it */
+			gossip_drop(g, out, s, 0, l->now.got);
+			l->now.here = false;
+		}
+		if (l->counted && l->now.here && l->now.joining) {
+			l->counted = false;
+			joiners++;
+		}
 		if (!l->counted)
 			continue;
 		for (; at > 0 && g->links[g->order[at - 1]].rank > l->rank; at--)
@@ -65,7 +76,7 @@ static void fix_links(struct gossip *g)
 		g->order[at] = s;
 		g->n_order++;
 	}
-	g->degree = g->cfg.one_peer ? 1 : g->n_order;
+	g->degree = g->cfg.one_peer ? 1 : g->n_order + joiners;
 	if (g->cfg.one_peer && g->n_order == 0 && g->cfg.n_ranks > 1)
 		g->missed += g->cfg.n_segments;
 }
@@ -88,12 +99,13 @@ void gossip_begin(struct gossip *g, struct gossip_actions *out)
 	g->missed = 0;
 	g->phase = GOSSIP_ROUND;
 	gossip_drop_ahead(g, out, g->round); /* these peers will follow our number */
-	fix_links(g);
+	gossip_leave(g, out);
+	fix_links(g, out);
 	g->halved = g->halvings;
 	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++) {
 		struct gossip_action *a;
 
-		if (!g->links[s].fed)
+		if (!g->links[s].fed && !(g->joining && g->links[s].counted))
 			continue;
 		a = gossip_act(out, GOSSIP_DO_BEGIN, s);
 		a->round = g->round;
@@ -103,6 +115,7 @@ void gossip_begin(struct gossip *g, struct gossip_actions *out)
 		a->cut_round = g->cut;
 		a->dense = g->links[s].dense;
 		a->halvings = g->halved;
+		a->joining = g->joining;
 	}
 	if (g->cfg.order == GOSSIP_LAGGED)
 		gossip_lagged_begun(g, out);
@@ -208,7 +221,7 @@ static bool mix_next(struct gossip *g, struct gossip_actions *out)
 	a->round = g->round;
 	a->segment = g->mixed;
 	a->n_segments = 1;
-	a->mix = gossip_make_mix(g);
+	a->mix = g->joining ? gossip_join_mix(g) : gossip_make_mix(g);
 	g->mixed++;
 	return true;
 }
@@ -231,6 +244,8 @@ void gossip_finish(struct gossip *g, struct gossip_actions *out)
 {
 	struct gossip_action *a = gossip_act(out, GOSSIP_DO_ROUND_OVER, 0);
 
+	if (g->joining)
+		gossip_join_over(g);
 	a->round = g->round;
 	a->step = g->step;
 	a->missed = g->missed;
@@ -244,6 +259,7 @@ void gossip_finish(struct gossip *g, struct gossip_actions *out)
 			l->state = GOSSIP_LINK_NONE;
 	}
 	g->n_order = 0;
+	gossip_serve(g, out);
 	gossip_after_round(g, out);
 }
 
@@ -264,10 +280,10 @@ void gossip_progress(struct gossip *g, struct gossip_actions *out)
 /* Of a peer's round: what it said, and how much is to come before it can be mixed. */
 static struct gossip_inbox inbox_of(const struct gossip *g, const struct gossip_event *ev)
 {
-	bool all = g->cfg.order != GOSSIP_LAGGED || ev->dense;
+	bool all = (g->cfg.order != GOSSIP_LAGGED || ev->dense) && !ev->joining;
 
 	return (struct gossip_inbox){.here = true, .round = ev->round, .degree = ev->degree, .halvings = ev->halvings,
-			.need = all ? g->cfg.n_segments : 0};
+			.step = ev->step, .joining = ev->joining != 0, .need = all ? g->cfg.n_segments : 0};
 }
 
 /* The peer began a round that we have not begun: that round is kept, and ours goes on without the peer
@@ -301,6 +317,10 @@ static const char *begin_fault(const struct gossip *g, const struct gossip_event
 
 	if (l->state != GOSSIP_LINK_LIVE)
 		return "before LinkUp";
+	if (l->parked)
+		return "on a link that is for a copy";
+	if (ev->joining && (g->cfg.order != GOSSIP_DENSE || g->cfg.one_peer))
+		return "as one who joins, which this job does not allow";
 	if (l->over)
 		return "after Bye";
 	if (ev->round >= GOSSIP_MAX_ROUND)
@@ -349,9 +369,11 @@ void gossip_on_round_begin(struct gossip *g, const struct gossip_event *ev, stru
 		return;
 	if (ev->cut)
 		gossip_take_cut(g, ev->cut_round);
-	if (g->phase == GOSSIP_ROUND && ev->round == g->round)
-		l->now = inbox_of(g, ev);
-	else if (ev->round >= ours)
+	if (g->phase == GOSSIP_ROUND && ev->round == g->round) {
+		if (l->counted)
+			l->now = inbox_of(g, ev);
+		l->counted = l->counted && !ev->joining;
+	} else if (ev->round >= ours)
 		peer_is_ahead(g, ev, out);
 }
 

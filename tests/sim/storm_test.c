@@ -55,7 +55,11 @@ static struct gossip_event any_event(const struct gossip *g, struct seen *seen)
 	struct gossip_event ev = {.type = (enum gossip_event_type)below(GOSSIP_EV_STOP), .slot = below(5),
 			.accepted = (uint8_t)below(2), .degree = below(6), .cut = below(8) == 0};
 
-	ev.rank = below(10) == 0 ? below(70) : ev.slot;
+	if (below(20) == 0)
+		ev.type = GOSSIP_EV_NEIGHBOURS;
+	ev.rank = ev.type == GOSSIP_EV_NEIGHBOURS ? 5 : below(10) == 0 ? below(70) : ev.slot;
+	ev.neighbours = below(16);
+	ev.joining = below(6) == 0;
 	ev.round = near(gossip_round(g));
 	ev.cut_round = near(ev.round + 3);
 	ev.segment = (uint32_t)near(seen->peers[ev.slot].segment);
@@ -148,7 +152,7 @@ Test(storm, no_events_bring_the_round_machine_out_of_its_promises)
 	for (uint32_t run = 0; run < RUNS; run++) {
 		struct gossip_config cfg = {.rank = 4, .n_ranks = 5, .neighbours = run % 16, .n_segments = 1 + run % 5,
 				.window = 1 + run % 3, .period = 1 + run % 2, .steps = 500, .evaluate_every = run % 7,
-				.one_peer = run % 3 == 1};
+				.one_peer = run % 3 == 1, .joins = run % 6 == 2};
 		struct seen seen = {0};
 		struct gossip *g;
 

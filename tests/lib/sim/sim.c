@@ -38,23 +38,20 @@ void sim_say(struct sim *s, const char *fmt, ...)
 
 /* ---- a node ---- */
 
-static uint64_t neighbours(const struct graph *graph, uint32_t rank)
-{
-	uint64_t set = 0;
-
-	for (uint32_t i = 0; i < graph_degree(graph, rank); i++)
-		set |= UINT64_C(1) << graph_neighbours(graph, rank)[i];
-	return set;
-}
-
-static bool create_machine(struct sim *s, uint32_t rank, uint64_t wanted, uint64_t step, uint64_t round)
+bool sim_make_machine(struct sim *s, uint32_t rank, const struct gossip_config *how)
 {
 	const struct sim_config *cfg = &s->cfg;
-	struct gossip_config g = {.order = sim_order(s), .rank = rank, .n_ranks = cfg->n_ranks, .neighbours = wanted,
-			.n_segments = s->n_segments, .window = cfg->window, .period = cfg->period,
-			.steps = cfg->steps, .evaluate_every = cfg->evaluate_every, .first_step = step,
-			.first_round = round, .one_peer = cfg->one_peer};
+	struct gossip_config g = *how;
 
+	g.order = sim_order(s);
+	g.rank = rank;
+	g.n_ranks = cfg->n_ranks;
+	g.n_segments = s->n_segments;
+	g.window = cfg->window;
+	g.period = cfg->period;
+	g.steps = cfg->steps;
+	g.evaluate_every = cfg->evaluate_every;
+	g.one_peer = cfg->one_peer;
 	return gossip_create(&s->nodes[rank].machine, &g, NULL) == ST_OK;
 }
 
@@ -71,7 +68,7 @@ struct sim *sim_create(const struct sim_config *cfg)
 	for (uint32_t k = 0; ok && k < cfg->n_ranks; k++) {
 		struct sim_node *n = &s->nodes[k];
 
-		ok = create_machine(s, k, neighbours(cfg->graph, k), 0, 0) &&
+		ok = sim_make_machine(s, k, &(struct gossip_config){.neighbours = sim_neighbours(cfg->graph, k)}) &&
 				state_init(&n->state, cfg->n_params, optim_n_moments(cfg->optim.kind), NULL) == ST_OK;
 		n->alive = ok;
 		if (ok && cfg->init != NULL)
@@ -262,7 +259,7 @@ static void do_evaluate(struct sim *s, uint32_t rank, const struct gossip_action
 
 static void do_close(struct sim *s, uint32_t rank, const struct gossip_action *a)
 {
-	if (strstr(a->why, "newer link") == NULL) {
+	if (strstr(a->why, "newer link") == NULL && strstr(a->why, "no neighbour") == NULL && strstr(a->why, "copy is here") == NULL) {
 		s->closes++;
 		memcpy(s->close_why, a->why, sizeof s->close_why);
 	}
@@ -281,14 +278,14 @@ static void send_small(struct sim *s, uint32_t rank, const struct gossip_action 
 	struct sim_msg m = {.kind = kind};
 
 	m.ev = (struct gossip_event){.type = type, .round = a->round, .step = a->step, .degree = a->degree,
-			.cut = a->cut, .cut_round = a->cut_round, .dense = a->dense, .halvings = a->halvings};
+			.cut = a->cut, .cut_round = a->cut_round, .dense = a->dense, .halvings = a->halvings, .joining = a->joining};
 	sim_send(s, rank, a->slot, &m);
 }
 
 static void say_action(struct sim *s, uint32_t rank, const struct gossip_action *a)
 {
 	static const char *const names[] = {"steps", "evaluate", "link-up", "begin", "send", "mix", "read", "close",
-			"round-over", "trained", "bye", "drop"};
+			"round-over", "trained", "bye", "drop", "serve"};
 
 	sim_say(s, "%u   %s slot %u round %llu step %llu segment %u on %u %s", rank, names[a->type], a->slot,
 			(unsigned long long)a->round, (unsigned long long)a->step, a->segment, a->on, a->why);
@@ -334,13 +331,16 @@ static void carry_out(struct sim *s, uint32_t rank, const struct gossip_action *
 	case GOSSIP_DO_DROP:
 		s->nodes[rank].slots[a->slot].occupied &= ~a->places;
 		break;
+	case GOSSIP_DO_SERVE:
+		sim_serve(s, rank, a);
+		break;
 	}
 }
 
 void sim_event(struct sim *s, uint32_t rank, const struct gossip_event *ev)
 {
 	static const char *const names[] = {"START", "LINK_OPEN", "LINK_CLOSED", "RANK_GONE", "LINK_UP", "ROUND_BEGIN",
-			"SEGMENT", "SENT", "BYE", "ALIVE", "STEPS_DONE", "EVALUATED", "STOP", "HALVE"};
+			"SEGMENT", "SENT", "BYE", "ALIVE", "STEPS_DONE", "EVALUATED", "STOP", "NEIGHBOURS", "HALVE"};
 	struct sim_node *n = &s->nodes[rank];
 
 	sim_say(s, "%u %s slot %u rank %u round %llu segment %u", rank, names[ev->type], ev->slot, ev->rank,
@@ -414,6 +414,11 @@ static void happen(struct sim *s, const struct sim_item *it)
 		break;
 	case SIM_IT_STOP:
 		node_event(s, it, GOSSIP_EV_STOP);
+		break;
+	case SIM_IT_NEIGHBOURS:
+		if (s->nodes[it->a].alive && s->nodes[it->a].life == it->life)
+			sim_event(s, it->a, &(struct gossip_event){.type = GOSSIP_EV_NEIGHBOURS, .rank = s->cfg.n_ranks,
+					.neighbours = sim_neighbours(s->after, it->a)});
 		break;
 	case SIM_IT_HALVE:
 		node_event(s, it, GOSSIP_EV_HALVE);
@@ -517,30 +522,4 @@ void sim_release(struct sim *s)
 					(struct sim_item){.type = SIM_IT_COMPUTED, .a = k, .life = n->life});
 		n->held = false;
 	}
-}
-
-void sim_join(struct sim *s, uint32_t rank, uint32_t from)
-{
-	struct sim_node *n = &s->nodes[rank];
-	const struct state *of = &s->nodes[from].state;
-
-	gossip_destroy(n->machine);
-	n->machine = NULL;
-	if (!create_machine(s, rank, 0, of->step, sim_next_round(s, from)))
-		abort();
-	memcpy(n->state.x, of->x, of->n * sizeof(real));
-	if (of->m != NULL)
-		memcpy(n->state.m, of->m, of->n * sizeof(real));
-	if (of->v != NULL)
-		memcpy(n->state.v, of->v, of->n * sizeof(real));
-	n->state.step = of->step;
-	sim_free_exchange(n);
-	if (!sim_make_exchange(s, rank))
-		abort();
-	n->alive = true;
-	n->trained = n->busy = n->held = false;
-	n->life++;
-	for (uint32_t i = 0; i < GOSSIP_MAX_LINKS; i++)
-		n->slots[i].link = NULL;
-	sim_push(s, 0, (struct sim_item){.type = SIM_IT_START, .a = rank, .life = n->life});
 }

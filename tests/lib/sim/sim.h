@@ -78,6 +78,10 @@ void sim_hold(struct sim *s, uint64_t step);              /* nobody takes local 
 void sim_release(struct sim *s);
 /* A rank that left comes back: x, m, v copied from rank `from`, standing at its step and round. */
 void sim_join(struct sim *s, uint32_t rank, uint32_t from);
+/* A rank that is not there comes while the others run: it asks `from` for a copy; when that is here, all are
+ * told of the graph `after` and its new links are made. */
+void sim_late(struct sim *s, uint32_t rank, uint32_t from, const struct graph *after);
+void sim_rewire(struct sim *s, const struct graph *after);
 
 struct state *sim_state(struct sim *s, uint32_t rank);
 struct exchange *sim_exchange(struct sim *s, uint32_t rank); /* NULL without replicas */

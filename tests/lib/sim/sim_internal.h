@@ -9,7 +9,7 @@
 #define SIM_MAX_RANKS 64U
 #define SIM_MAX_PIECES 4U
 
-enum sim_msg_kind { SIM_MSG_UP, SIM_MSG_BEGIN, SIM_MSG_SEGMENT, SIM_MSG_BYE, SIM_MSG_EOF };
+enum sim_msg_kind { SIM_MSG_UP, SIM_MSG_BEGIN, SIM_MSG_SEGMENT, SIM_MSG_BYE, SIM_MSG_STATE, SIM_MSG_EOF };
 
 struct sim_msg {
 	enum sim_msg_kind kind;
@@ -62,6 +62,7 @@ struct sim_node {
 	bool alive, trained, stopped, busy;
 	bool held;
 	uint64_t life; /* grows with every join: events of an older life are void */
+	bool late;     /* its only link is for the copy */
 	uint64_t todo_step, todo_n;
 	uint64_t rounds, missed, payload;
 	struct sim_slot slots[GOSSIP_MAX_LINKS];
@@ -77,6 +78,7 @@ enum sim_item_type {
 	SIM_IT_COMPUTED,  /* a */
 	SIM_IT_EVALUATED, /* a */
 	SIM_IT_STOP,      /* a */
+	SIM_IT_NEIGHBOURS, /* a hears of the graph `after` */
 	SIM_IT_HALVE      /* a */
 };
 
@@ -100,12 +102,19 @@ struct sim {
 	struct gossip_actions actions;
 	struct buf trace, story;
 	char violation[256], close_why[120];
+	const struct graph *after;
 };
 
 /* sim.c */
 void sim_event(struct sim *s, uint32_t rank, const struct gossip_event *ev);
 void sim_violate(struct sim *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void sim_say(struct sim *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* sim_join.c */
+bool sim_make_machine(struct sim *s, uint32_t rank, const struct gossip_config *how); /* sim.c; the rest from the config */
+uint64_t sim_neighbours(const struct graph *graph, uint32_t rank);
+void sim_serve(struct sim *s, uint32_t rank, const struct gossip_action *a);
+void sim_take_state(struct sim *s, uint32_t rank, const struct sim_msg *m);
 
 /* sim_exchange.c: nodes with replicas */
 enum gossip_order sim_order(const struct sim *s);

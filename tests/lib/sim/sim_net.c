@@ -221,7 +221,9 @@ void sim_deliver(struct sim *s, struct sim_pipe *p)
 
 		if (good && m->kind == SIM_MSG_SEGMENT && sim_order(s) != GOSSIP_LAGGED)
 			put_in_place(s, slot, m);
-		if (good)
+		if (m->kind == SIM_MSG_STATE)
+			sim_take_state(s, p->to, m);
+		else if (good)
 			sim_event(s, p->to, &m->ev);
 	}
 	mem_free(m->data);

@@ -1,0 +1,148 @@
+/* Ranks that come late, and links that go because the graph has changed. See gossip.h.
+ *
+ *   joiner (`joins`): IDLE, its link is for the copy ─ START{step} ─► JOINING: waits for one link of its own ─►
+ *   first round: says so in ROUND_BEGIN, gives nothing, x = mean of what its neighbours give ─► takes their step
+ *
+ * Who is asked for the copy (LINK_UP with `joining`) serves it behind its next round, one joiner at a time,
+ * and that link never counts. In a joiner's first round its neighbours give to it and weigh it 0, so the
+ * mean of the others stays where it is.
+ *
+ * NEIGHBOURS names whom the graph wants now. A link to another rank leaves at a boundary: BYE instead of
+ * the next ROUND_BEGIN, so the peer leaves us out as one who is not in the round; after the BYE of both it is closed. */
+#include "libcore/round/gossip_internal.h"
+
+bool gossip_link_counts(const struct gossip_link *l)
+{
+	return l->state == GOSSIP_LINK_LIVE && !l->over && !l->parked && !l->unwanted;
+}
+
+static bool is_live(const struct gossip_link *l)
+{
+	return l->state == GOSSIP_LINK_LIVE;
+}
+
+void gossip_close_parked(struct gossip *g, struct gossip_actions *out, const char *why)
+{
+	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++)
+		if (is_live(&g->links[s]) && g->links[s].parked)
+			gossip_fault(g, s, out, "%s", why);
+}
+
+/* ---- the joiner ---- */
+
+void gossip_join_start(struct gossip *g, uint64_t step, struct gossip_actions *out)
+{
+	gossip_close_parked(g, out, "the copy is here");
+	g->step = step < g->cfg.steps ? step : g->cfg.steps;
+	g->joining = true;
+	g->phase = GOSSIP_DUE;
+}
+
+/* One link is enough: a neighbour that counts us may be waiting. Or nobody is left to wait for. */
+bool gossip_join_may_begin(const struct gossip *g)
+{
+	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++)
+		if (gossip_link_counts(&g->links[s]))
+			return true;
+	return (g->cfg.neighbours & ~g->gone) == 0;
+}
+
+const struct gossip_mix *gossip_join_mix(struct gossip *g)
+{
+	struct gossip_mix *mix = &g->mixes[g->n_mixes++];
+
+	mix->n_terms = 0;
+	for (uint32_t i = 0; i < g->n_order; i++) {
+		const struct gossip_link *l = &g->links[g->order[i]];
+
+		if (gossip_link_brought(g, l))
+			mix->terms[mix->n_terms++] = (struct gossip_term){g->order[i], l->rank, 0.0};
+	}
+	for (uint32_t i = 0; i < mix->n_terms; i++)
+		mix->terms[i].weight = 1.0 / mix->n_terms;
+	return mix;
+}
+
+/* The first round is over: from here on as everybody, at the step of the lowest neighbour. */
+void gossip_join_over(struct gossip *g)
+{
+	for (uint32_t i = 0; i < g->n_order; i++) {
+		const struct gossip_link *l = &g->links[g->order[i]];
+
+		if (l->counted && l->now.here && l->now.step > g->step && l->now.step <= g->cfg.steps) {
+			g->step = l->now.step;
+			break;
+		}
+	}
+	g->missed = 0; /* nobody's mean has moved */
+	g->joining = false;
+}
+
+/* ---- who is joined ---- */
+
+/* The peer has nothing yet: this link is for its copy. */
+void gossip_park(struct gossip *g, uint32_t slot, struct gossip_actions *out)
+{
+	struct gossip_link *l = &g->links[slot];
+
+	l->parked = true;
+	l->unwanted = false;
+	l->wants_copy = g->cfg.order == GOSSIP_DENSE && !g->cfg.one_peer && g->phase != GOSSIP_TRAINED;
+	if (!l->wants_copy || g->joining || (g->cfg.joins && g->phase == GOSSIP_IDLE))
+		gossip_fault(g, slot, out, "rank %u asks for a copy: there is none to give", l->rank);
+}
+
+void gossip_serve(struct gossip *g, struct gossip_actions *out)
+{
+	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++) {
+		struct gossip_link *l = &g->links[s];
+		struct gossip_action *a;
+
+		if (!is_live(l) || !l->wants_copy)
+			continue;
+		l->wants_copy = false;
+		a = gossip_act(out, GOSSIP_DO_SERVE, s);
+		a->step = g->step;
+		a->round = g->round;
+		return;
+	}
+}
+
+/* ---- a new graph ---- */
+
+void gossip_on_neighbours(struct gossip *g, const struct gossip_event *ev, struct gossip_actions *out)
+{
+	if (g->cfg.one_peer)
+		return; /* its links follow from the number of ranks at the start */
+	if (ev->rank > g->cfg.n_ranks && ev->rank <= GOSSIP_MAX_LINKS)
+		g->cfg.n_ranks = ev->rank;
+	g->cfg.neighbours = ev->neighbours & ~(UINT64_C(1) << g->cfg.rank);
+	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++) {
+		struct gossip_link *l = &g->links[s];
+
+		if (l->state == GOSSIP_LINK_NONE || l->state == GOSSIP_LINK_ENDED || l->state == GOSSIP_LINK_CLOSING || l->parked)
+			continue;
+		l->unwanted = (g->cfg.neighbours >> l->rank & 1) == 0;
+		if (is_live(l) && l->left && !l->unwanted)
+			gossip_fault(g, s, out, "rank %u is a neighbour again: over a new link", l->rank);
+	}
+}
+
+void gossip_leave(struct gossip *g, struct gossip_actions *out)
+{
+	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++) {
+		struct gossip_link *l = &g->links[s];
+
+		if (!is_live(l) || !l->unwanted || l->left)
+			continue;
+		l->left = true;
+		gossip_act(out, GOSSIP_DO_BYE, s);
+	}
+}
+
+void gossip_close_left(struct gossip *g, struct gossip_actions *out)
+{
+	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++)
+		if (is_live(&g->links[s]) && g->links[s].left && g->links[s].over)
+			gossip_fault(g, s, out, "rank %u is no neighbour any more", g->links[s].rank);
+}
