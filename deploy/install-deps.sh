@@ -9,8 +9,8 @@
 set -eu
 
 build="gcc libc6-dev meson ninja-build pkg-config libuv1-dev libprotobuf-c-dev protobuf-c-compiler
-protobuf-compiler libzstd-dev libfyaml-dev libjansson-dev libisal-dev libopenblas-serial-dev libdnnl-dev"
-demo="python3 xz-utils bzip2"
+protobuf-compiler libzstd-dev libfyaml-dev libjansson-dev libisal-dev libopenblas-serial-dev libdnnl-dev zlib1g-dev"
+demo="python3 xz-utils bzip2 dataset-fashion-mnist"
 tests="libcriterion-dev clang libclang-rt-14-dev procps python3-yaml systemd systemd-container debootstrap debhelper
 iproute2 nftables"
 

@@ -158,6 +158,28 @@ static enum status header_from_record(struct header *h, size_t *places, struct r
 	return st;
 }
 
+char csv_delimiter(const char *text)
+{
+	return text == NULL ? ',' : strcmp(text, "tab") == 0 ? '\t' : text[0];
+}
+
+enum status csv_names(struct option_list *out, struct records *r, char delimiter, struct error *err)
+{
+	struct header *h = mem_alloc(1, sizeof *h);
+	size_t *places = mem_alloc(MAX_COLUMNS, sizeof *places);
+	enum status st = h != NULL && places != NULL ? ST_OK : error_set(err, ST_NOMEM, "no memory for the header");
+
+	if (st == ST_OK)
+		st = header_from_record(h, places, r, delimiter, err);
+	for (size_t i = 0; st == ST_OK && i < h->n; i++)
+		st = option_list_add(out, (const char *)h->text.data + places[i], err);
+	if (h != NULL)
+		buf_fini(&h->text);
+	mem_free(h);
+	mem_free(places);
+	return st;
+}
+
 static enum status header_read(struct header *h, struct records *r, const struct data_config *cfg,
 		char delimiter, struct error *err)
 {
@@ -220,8 +242,10 @@ static enum status use_column(struct csv *c, const struct header *h, const struc
 static enum status use_columns(struct csv *c, const struct header *h, const struct records *r,
 		const struct data_config *cfg, const struct fields *f, struct error *err)
 {
-	enum status st = use_column(c, h, r, cfg->label_rule.column, (struct csv_column){CSV_LABEL, 0}, err);
+	enum status st = ST_OK;
 
+	if (cfg->label_rule.column[0] != '\0')
+		st = use_column(c, h, r, cfg->label_rule.column, (struct csv_column){CSV_LABEL, 0}, err);
 	for (uint32_t i = 0; st == ST_OK && i < f->n; i++) {
 		enum csv_use use = i < cfg->categorical.n                   ? CSV_CATEGORICAL
 				: i < cfg->categorical.n + cfg->numeric.n   ? CSV_NUMERIC
@@ -238,9 +262,7 @@ enum status csv_open(struct csv *c, struct records *r, const struct data_config 
 	struct header *h = mem_alloc(1, sizeof *h);
 	enum status st;
 
-	*c = (struct csv){.delimiter = ',', .separator = '|'};
-	if (cfg->delimiter != NULL)
-		c->delimiter = strcmp(cfg->delimiter, "tab") == 0 ? '\t' : cfg->delimiter[0];
+	*c = (struct csv){.delimiter = csv_delimiter(cfg->delimiter), .separator = '|'};
 	if (cfg->separator != NULL)
 		c->separator = cfg->separator[0];
 	if (h == NULL)

@@ -27,6 +27,12 @@ struct csv {
 /* The fields of a CSV job, in the order categorical, numeric, multi; each list in its own order. */
 MUST_CHECK enum status csv_fields(struct fields *f, const struct data_config *cfg, struct error *err);
 
+/* Text of the key `delimiter` (NULL: not given) as a character. */
+char csv_delimiter(const char *text);
+
+/* The cells of the next record, appended to out. ST_DATA: there is none, or it is broken. */
+MUST_CHECK enum status csv_names(struct option_list *out, struct records *r, char delimiter, struct error *err);
+
 /* Read the header record, or take cfg->columns, and find every column. ST_DATA: a column is missing, or
  * named twice in the header; ST_INVALID: one column with two uses. c is empty on failure. */
 MUST_CHECK enum status csv_open(struct csv *c, struct records *r, const struct data_config *cfg,

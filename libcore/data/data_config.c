@@ -136,11 +136,21 @@ static int label_as_is(double x, const char *cell, size_t len, struct error *err
 	return -1;
 }
 
+static int label_as_class(double x, const char *cell, size_t len, struct error *err)
+{
+	if (x >= 0 && x < 65536 && x == floor(x))
+		return (int)x;
+	(void)error_set(err, ST_DATA, "label \"%.*s\" found, allowed are whole numbers from 0 to 65535",
+			(int)(len < 40 ? len : 40), cell);
+	error_hint(err, "number the classes from 0, or write a comparison, for example label: \"rating >= 4\"");
+	return -1;
+}
+
 int data_label_value(const struct data_label *rule, const char *cell, size_t len, struct error *err)
 {
 	double x = 0.0;
 
-	if (rule->compare != DATA_AS_IS && !rule->is_number) {
+	if (rule->compare != DATA_AS_IS && rule->compare != DATA_CLASS && !rule->is_number) {
 		bool same = len == strlen(rule->text) && memcmp(cell, rule->text, len) == 0;
 
 		return same == (rule->compare == DATA_EQ);
@@ -164,6 +174,8 @@ int data_label_value(const struct data_label *rule, const char *cell, size_t len
 		return x > rule->number;
 	case DATA_LT:
 		return x < rule->number;
+	case DATA_CLASS:
+		return label_as_class(x, cell, len, err);
 	}
 	return -1;
 }

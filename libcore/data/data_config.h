@@ -13,7 +13,7 @@
 enum data_format { DATA_CSV, DATA_CRITEO, DATA_LIBSVM, DATA_LIBFM, DATA_SYNTHETIC_CTR };
 enum data_fields { DATA_FIELDS_ONE, DATA_FIELDS_POSITION }; /* libsvm, libfm */
 enum data_scale { DATA_SCALE_STANDARD, DATA_SCALE_NONE };   /* numeric columns */
-enum data_compare { DATA_AS_IS, DATA_GE, DATA_LE, DATA_EQ, DATA_NE, DATA_GT, DATA_LT };
+enum data_compare { DATA_AS_IS, DATA_GE, DATA_LE, DATA_EQ, DATA_NE, DATA_GT, DATA_LT, DATA_CLASS };
 
 /* What makes a label 1: "clicked" (the column holds 0/1 or -1/1), "rating >= 4", "type == spam". */
 struct data_label {
@@ -53,7 +53,7 @@ void data_config_fini(struct data_config *cfg);
 /* Take a label rule apart. ST_INVALID: empty, too long, or no right side. */
 MUST_CHECK enum status data_label_parse(struct data_label *out, const char *text, struct error *err);
 
-/* 1, 0, or -1 with err: what the rule makes of a label cell of len bytes. */
+/* What the rule makes of a label cell of len bytes: 1 or 0 (DATA_CLASS: 0 .. 65535), or -1 with err. */
 int data_label_value(const struct data_label *rule, const char *cell, size_t len, struct error *err);
 
 /* The whole of text[0..len) as a finite number. */

@@ -112,7 +112,7 @@ static enum status read_text(char **out, const char *text, struct error *err)
 	return *out != NULL ? ST_OK : error_set(err, ST_NOMEM, "no memory for an option");
 }
 
-static enum status append(struct option_list *list, const char *text, struct error *err)
+enum status option_list_add(struct option_list *list, const char *text, struct error *err)
 {
 	char **items = mem_resize(list->items, list->n + 1, sizeof *items);
 
@@ -134,7 +134,7 @@ static enum status read_one(void *config, const struct option_def *def, const ch
 	case OPTION_TEXT:
 		return read_text(field, text, err);
 	case OPTION_LIST:
-		return append(field, text, err);
+		return option_list_add(field, text, err);
 	case OPTION_U64:
 		return read_u64(field, def, text, err);
 	case OPTION_REAL:
@@ -172,6 +172,14 @@ enum status options_read(void *config, const struct option_def *defs, size_t n_d
 	return st;
 }
 
+void option_list_free(struct option_list *list)
+{
+	for (size_t k = 0; k < list->n; k++)
+		mem_free(list->items[k]);
+	mem_free(list->items);
+	*list = (struct option_list){0};
+}
+
 void options_free(void *config, const struct option_def *defs, size_t n_defs)
 {
 	for (size_t i = 0; i < n_defs; i++) {
@@ -183,12 +191,7 @@ void options_free(void *config, const struct option_def *defs, size_t n_defs)
 			mem_free(*text);
 			*text = NULL;
 		} else if (defs[i].kind == OPTION_LIST) {
-			struct option_list *list = field;
-
-			for (size_t k = 0; k < list->n; k++)
-				mem_free(list->items[k]);
-			mem_free(list->items);
-			*list = (struct option_list){0};
+			option_list_free(field);
 		}
 	}
 }

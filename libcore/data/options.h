@@ -47,4 +47,8 @@ const struct option_def *options_find(const struct option_def *defs, size_t n_de
 /* Free what options_read() has copied; the fields are NULL and empty afterwards. */
 void options_free(void *config, const struct option_def *defs, size_t n_defs);
 
+/* A copy of text at the end of a list. ST_NOMEM. */
+MUST_CHECK enum status option_list_add(struct option_list *list, const char *text, struct error *err);
+void option_list_free(struct option_list *list);
+
 #endif

@@ -2,47 +2,20 @@
 #include "libcore/data/records.h"
 
 #include "libcore/base/mem.h"
+#include "libcore/data/open_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define BUF_SIZE (RECORDS_MAX_LEN + 3) /* a record of the greatest length and its \r\n */
-
-static enum status open_failed(const char *path, struct error *err)
-{
-	enum status st = errno == ENOENT || errno == ENOTDIR ? ST_NOT_FOUND
-			: errno == EACCES || errno == EPERM  ? ST_DENIED
-							     : ST_IO;
-
-	(void)error_set(err, st, "%s: %s", path, strerror(errno));
-	error_hint(err, "the file must be readable by the worker on every node; give a path under data.roots");
-	return st;
-}
-
-static enum status check_kind(int fd, const char *path, struct error *err)
-{
-	struct stat s;
-
-	if (fstat(fd, &s) != 0)
-		return open_failed(path, err);
-	if (S_ISREG(s.st_mode))
-		return ST_OK;
-	return error_set(err, ST_DATA, "%s: is %s, expected a file", path,
-			S_ISDIR(s.st_mode) ? "a directory" : "a pipe or device");
-}
 
 enum status records_open(struct records *r, const char *path, bool quoted, struct error *err)
 {
 	enum status st;
 
 	*r = (struct records){.fd = -1, .quoted = quoted, .line = 1};
-	r->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (r->fd < 0)
-		return open_failed(path, err);
-	st = check_kind(r->fd, path, err);
+	st = open_file(&r->fd, NULL, path, err);
 	if (st == ST_OK) {
 		r->path = mem_strdup(path);
 		r->buf = mem_alloc(BUF_SIZE, 1);

@@ -30,7 +30,7 @@ LAYERS = {
     "libcore/round": (["libcore/base", "libcore/topology", "libcore/optim", "libcore/compress", "libcore/mix"], r"$^"),
     "libcore/settings": (["libcore/base"], r"libfyaml\.h|arpa/inet\.h|netinet/in\.h|sys/socket\.h|unistd\.h"),
     "libcore/model": (["libcore/base"], r"dadam/model\.h"),
-    "libcore/data": (["libcore/base", "libcore/model"], r"dadam/model\.h|fcntl\.h|unistd\.h|sys/.*\.h"),
+    "libcore/data": (["libcore/base", "libcore/model"], r"dadam/model\.h|fcntl\.h|unistd\.h|sys/.*\.h|zlib\.h"),
     "libcore/models": (["libcore/model", "libcore/data", "libcore/base"], r"dadam/model\.h|cblas\.h|dnnl.*\.h|pthread\.h"),
     "proto": (["libcore/base"], r"protobuf-c/.*|isa-l.*|crc\.h|.*\.pb-c\.h"),
     "daemon/node": (["libcore/base", "libcore/topology", "proto"], r"$^"),
@@ -45,7 +45,7 @@ LAYERS = {
 # outside libraries that only these folders may see
 ONLY = {r"uv\.h": ["daemon/io", "daemon/control", "daemon/worker", "daemon"], r"libfyaml\.h": ["libcore/settings"],
         r"protobuf-c/.*|.*\.pb-c\.h": ["proto"], r"isa-l.*|crc\.h": ["proto"], r"zstd.*": ["libcore/compress"],
-        r"jansson\.h": ["ctl"], r"cblas\.h": ["libcore/models"]}
+        r"jansson\.h": ["ctl"], r"zlib\.h": ["libcore/data"], r"cblas\.h": ["libcore/models"]}
 TOP = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "CHANGELOG.md", "proto", "libcore", "daemon", "ctl", "tests", "deploy"}
 PRODUCT = ("libcore", "proto", "daemon", "ctl")
 
