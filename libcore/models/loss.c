@@ -11,8 +11,7 @@
 
 const char *const loss_words[] = {"cross-entropy", "hinge", "mse", NULL};
 
-/* The greatest output but that of class y; y = width: of all. */
-static size_t greatest_but(const real *z, size_t width, size_t y)
+size_t loss_greatest_but(const real *z, size_t width, size_t y)
 {
 	size_t best = y == 0 ? 1 : 0;
 
@@ -24,7 +23,7 @@ static size_t greatest_but(const real *z, size_t width, size_t y)
 
 static double cross_entropy(const real *z, uint32_t y, size_t width, real *dz, real n)
 {
-	real most = z[greatest_but(z, width, width)], zy = z[y], sum = 0;
+	real most = z[loss_greatest_but(z, width, width)], zy = z[y], sum = 0;
 
 	for (size_t j = 0; j < width; j++) {
 		real e = real_exp(z[j] - most);
@@ -40,7 +39,7 @@ static double cross_entropy(const real *z, uint32_t y, size_t width, real *dz, r
 
 static double hinge(const real *z, uint32_t y, size_t width, real *dz, real n)
 {
-	size_t other = greatest_but(z, width, y);
+	size_t other = loss_greatest_but(z, width, y);
 	real margin = 1 + z[other] - z[y];
 
 	for (size_t j = 0; dz != NULL && j < width; j++)
@@ -91,6 +90,6 @@ size_t loss_right(const real *z, const uint32_t *labels, size_t n, size_t width)
 	size_t right = 0;
 
 	for (size_t r = 0; r < n; r++)
-		right += greatest_but(z + r * width, width, width) == labels[r];
+		right += loss_greatest_but(z + r * width, width, width) == labels[r];
 	return right;
 }

@@ -28,6 +28,9 @@ struct loss_wanted {
  * respect to z. cross-entropy and hinge need labels. */
 double loss_mean(enum loss_kind kind, const real *z, const struct loss_wanted *wanted, size_t n, size_t width, real *dz);
 
+/* The place of a row's greatest output but that of class y (y = width: of all); of equal ones the first. width > 1. */
+size_t loss_greatest_but(const real *z, size_t width, size_t y);
+
 /* How many rows have their greatest output (of equal ones the first) at their label. */
 size_t loss_right(const real *z, const uint32_t *labels, size_t n, size_t width);
 

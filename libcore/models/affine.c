@@ -1,0 +1,75 @@
+/* See affine.h. Matrix products are gemm only: how a dot product is cut up must not depend on alignment. */
+#include "libcore/models/affine.h"
+
+#include "libcore/base/rng.h"
+#include "libcore/models/blas.h"
+
+#include <math.h>
+#include <string.h>
+
+#define CHUNK 256
+
+void affine_normal(real *x, size_t n, double scale, uint64_t seed, uint32_t stream)
+{
+	struct rng_stream s = rng_stream(seed, RNG_INIT, stream, 0, 0);
+	double z[CHUNK];
+
+	for (size_t at = 0; at < n; at += CHUNK) {
+		size_t some = n - at < CHUNK ? n - at : CHUNK;
+
+		rng_normal_fill(&s, z, at, some);
+		for (size_t i = 0; i < some; i++)
+			x[at + i] = (real)(scale * z[i]);
+	}
+}
+
+void affine_start(const struct affine *a, real *x, uint64_t seed, uint32_t stream)
+{
+	affine_normal(x, a->n_in * a->n_out, sqrt(2.0 / (double)a->n_in), seed, stream);
+	memset(x + a->n_in * a->n_out, 0, a->n_out * sizeof *x);
+}
+
+static void relu(real *restrict h, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		h[i] = h[i] > 0 ? h[i] : 0;
+}
+
+void affine_forward(const struct affine *a, const real *x, const real *in, size_t ld_in, real *out, size_t ld_out, size_t n)
+{
+	const real *bias = x + a->n_in * a->n_out;
+
+	for (size_t r = 0; r < n; r++)
+		memcpy(out + r * ld_out, bias, a->n_out * sizeof *out);
+	real_gemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, (int)a->n_out, (int)a->n_in, 1, in, (int)ld_in, x,
+			(int)a->n_in, 1, out, (int)ld_out);
+	for (size_t r = 0; a->relu && r < n; r++)
+		relu(out + r * ld_out, a->n_out);
+}
+
+void affine_unrelu(const struct affine *a, real *d, const real *d_out, const real *out, size_t ld, size_t n)
+{
+	for (size_t r = 0; r < n; r++)
+		for (size_t i = r * ld; i < r * ld + a->n_out; i++)
+			d[i] = out[i] > 0 ? d_out[i] : 0;
+}
+
+void affine_backward(const struct affine *a, const real *x, const real *in, size_t ld_in, const real *d, size_t ld_d,
+		size_t n, real *grad, real *d_in)
+{
+	int rows = (int)a->n_out, columns = (int)a->n_in;
+
+	if (grad != NULL) {
+		real *restrict bias = grad + a->n_in * a->n_out;
+
+		real_gemm(CblasRowMajor, CblasTrans, CblasNoTrans, rows, columns, (int)n, 1, d, (int)ld_d, in, (int)ld_in, 0,
+				grad, columns);
+		memset(bias, 0, a->n_out * sizeof *bias);
+		for (size_t r = 0; r < n; r++)
+			for (size_t i = 0; i < a->n_out; i++)
+				bias[i] += d[r * ld_d + i];
+	}
+	if (d_in != NULL)
+		real_gemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, columns, rows, 1, d, (int)ld_d, x, columns, 0, d_in,
+				(int)ld_in);
+}
