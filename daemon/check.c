@@ -339,7 +339,7 @@ enum status check_here(const struct daemon_config *cfg, const char *exe_dir, con
 	if (st == ST_OK)
 		st = check_worker(path, cfg, exe_dir, err);
 	for (size_t i = 0; st == ST_OK && i < s.data.n_items; i++)
-		if (strcmp(s.data.items[i].key, "train") == 0 || strcmp(s.data.items[i].key, "test") == 0)
+		if (job_spec_is_path(s.data.items[i].key))
 			st = check_file(cfg, s.data.items[i].value, err);
 	job_spec_fini(&s);
 	return st;

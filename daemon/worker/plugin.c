@@ -199,16 +199,6 @@ static enum status read_tensors(struct plugin *p, struct error *err)
 	return model_check_tensors(p->tensors, p->n_tensors, p->info.n_params, err);
 }
 
-static int is_file_key(const char *key)
-{
-	static const char *const keys[] = {"train", "test", "valid", "path", "schema"};
-
-	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-		if (strcmp(key, keys[i]) == 0)
-			return 1;
-	return 0;
-}
-
 /* Own copies of the values that are files, as absolute paths. */
 static enum status resolve_files(struct dadam_option *list, size_t n, const char *roots, char *paths[MAX_FILES],
 		struct error *err)
@@ -218,7 +208,7 @@ static enum status resolve_files(struct dadam_option *list, size_t n, const char
 	for (size_t i = 0; i < n; i++) {
 		enum status st;
 
-		if (!is_file_key(list[i].key))
+		if (!job_spec_is_path(list[i].key))
 			continue;
 		if (used == MAX_FILES)
 			return error_set(err, ST_INVALID, "data.%s: at most %u files are allowed", list[i].key, MAX_FILES);

@@ -143,19 +143,24 @@ static bool has_parent_step(const char *path)
 	return false;
 }
 
+bool job_spec_is_path(const char *key)
+{
+	static const char *const keys[] = {"train", "test", "train_labels", "test_labels", "model", "valid", "path", "schema"};
+
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		if (strcmp(keys[i], key) == 0)
+			return true;
+	return false;
+}
+
 /* Every node joins these to its own roots: nothing may lead out of them. */
 static enum status check_paths(const struct settings *s, const struct job_spec *spec, struct error *err)
 {
-	static const char *const keys[] = {"train", "test", "valid", "path", "schema"};
-
 	for (size_t i = 0; i < spec->data.n_items; i++) {
 		const struct job_pair *pair = &spec->data.items[i];
 		char shown[YAML_SHOW_SIZE];
-		bool is_path = false;
 
-		for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
-			is_path = is_path || strcmp(keys[k], pair->key) == 0;
-		if (!is_path || (*pair->value != '\0' && *pair->value != '/' && !has_parent_step(pair->value)))
+		if (!job_spec_is_path(pair->key) || (*pair->value != '\0' && *pair->value != '/' && !has_parent_step(pair->value)))
 			continue;
 		yaml_show(shown, pair->value, strlen(pair->value));
 		(void)settings_refuse(s, err, "data", "%s: found '%s', allowed: a path relative to data.roots, without '..'",

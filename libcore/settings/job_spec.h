@@ -118,6 +118,9 @@ uint32_t job_spec_placed_stages(const struct job_spec *spec, uint32_t rank);
 /* The name of an algorithm, as in algorithm.name. */
 const char *job_spec_algorithm(const struct job_spec *spec);
 
+/* Is the value of data.KEY a file? Every node looks for it under its own data roots. */
+bool job_spec_is_path(const char *key);
+
 /* Free what the spec owns; a zeroed spec is allowed. */
 void job_spec_fini(struct job_spec *spec);
 

@@ -82,6 +82,8 @@ SPECS = [
     ({"name": "My Job"}, [r"bad.yaml:1:", "My Job", "63 of a-z"]),
     ({"on_peer_loss": "panic"}, ["'panic'", "continue", "fail"]),
     ({"data": "{format: none, train: ../secret.txt}"}, [r"bad.yaml:3:", r"'\.\./secret.txt'", "data.roots", r"'\.\.'"]),
+    ({"data": "{format: none, test_labels: ../secret.txt}"}, [r"bad.yaml:3:", "test_labels", r"'\.\./secret.txt'", "data.roots"]),
+    ({"data": "{format: none, model: /etc/passwd}"}, [r"bad.yaml:3:", "'/etc/passwd'", "relative to data.roots"]),
     ({"data": "{format: none, train: /etc/passwd}"}, [r"bad.yaml:3:", "'/etc/passwd'", "relative to data.roots"]),
     ({"data": "{format: csv, train: x.csv, label: [1, 2"}, [r"bad.yaml:\d+:"]),
 ]
