@@ -29,22 +29,29 @@ void affine_start(const struct affine *a, real *x, uint64_t seed, uint32_t strea
 	memset(x + a->n_in * a->n_out, 0, a->n_out * sizeof *x);
 }
 
-static void relu(real *restrict h, size_t n)
+static void add(real *restrict h, const real *restrict bias, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		h[i] = h[i] > 0 ? h[i] : 0;
+		h[i] += bias[i];
+}
+
+static void add_relu(real *restrict h, const real *restrict bias, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		real z = h[i] + bias[i];
+
+		h[i] = z > 0 ? z : 0;
+	}
 }
 
 void affine_forward(const struct affine *a, const real *x, const real *in, size_t ld_in, real *out, size_t ld_out, size_t n)
 {
 	const real *bias = x + a->n_in * a->n_out;
 
-	for (size_t r = 0; r < n; r++)
-		memcpy(out + r * ld_out, bias, a->n_out * sizeof *out);
 	real_gemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, (int)a->n_out, (int)a->n_in, 1, in, (int)ld_in, x,
-			(int)a->n_in, 1, out, (int)ld_out);
-	for (size_t r = 0; a->relu && r < n; r++)
-		relu(out + r * ld_out, a->n_out);
+			(int)a->n_in, 0, out, (int)ld_out);
+	for (size_t r = 0; r < n; r++)
+		(a->relu ? add_relu : add)(out + r * ld_out, bias, a->n_out);
 }
 
 void affine_unrelu(const struct affine *a, real *d, const real *d_out, const real *out, size_t ld, size_t n)
