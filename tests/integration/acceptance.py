@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """The acceptance statements that hold today, on real daemons: prints statement, bound, figure, verdict.
 
-    DADAM_BUILD=build-tests python3 tests/integration/acceptance.py [1 2 3 5 6 7 8 11 12 13]
+    DADAM_BUILD=build-tests python3 tests/integration/acceptance.py [1 2 3 5 6 7 8 11 12 13 14 15]
 
-Statement 9 is the simulator test gossip_only; 10 needs joiners, which there are none of yet.
+Statement 9 is the simulator test gossip_only; 10 needs joiners, which there are none of yet. 14 and 15 count
+iterations: one process, no daemons.
 
 The numbers are the reference's (tests/golden/ACCEPTANCE.md). Speaks TAP, so that the test log counts it.
 """
@@ -11,6 +12,7 @@ import hashlib
 import json
 import os
 import re
+import statistics
 import struct
 import subprocess
 import sys
@@ -251,6 +253,54 @@ def statement_13(cluster, nodes):
             report(13, f"{what} t={steps}: payload per directed edge", f"{edge} bytes exactly", f"{sorted(payload)}", payload == {edge})
 
 
+def race(problem, depth, settings, limit):
+    """(ticks to a gap of 3 %, to 1 %) of seeds 1-3, each with noise seeds 1-3; infinite beyond the limit.
+
+    The library built with double as the reference, one process, no daemons: what counts is iterations. Least values: the golden file's."""
+    method, samples, rate, gamma = settings
+    with open(os.path.join(SOURCE, "tests", "golden", "pprs_convex_trace.json"), encoding="utf-8") as f:
+        least = {c["seed"]: c["fstar_lp"] for c in json.load(f)["cases"] if c["problem"] == problem}
+    out = []
+    for seed in (1, 2, 3):
+        for noise in ((1, 2, 3) if gamma else (1,)):
+            good, said = quietly(os.path.join(BUILD, "tests/bench/experiments_pipeline/pipeline_race"), problem, str(seed),
+                                 str(noise), method, str(samples), str(rate), str(gamma), str(depth), str(limit),
+                                 env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
+            if not good or abs(float(said.split()[0]) - least.get(seed, float(said.split()[0]))) > 1e-6:
+                raise Failure(f"pipeline_race {problem} {seed}: {said}")
+            out.append([int(t) or float("inf") for t in said.split()[1:]])
+    return list(zip(*out))
+
+
+def spread(times):
+    return f"{min(times):.0f} to {max(times):.0f}"
+
+
+def statement_14():
+    """PPRS on max_i |a_i x - b_i|; times on a pipe with stages of one unit each."""
+    agd, ten, hundred = ("agd", 1, .01, 0), ("pprs", 10, .1, .03), ("pprs", 100, 1, .1)
+    pprs, slow = race("linf", 20, ten, 40000), race("linf", 20, agd, 400000)
+    for i, gap, most, least, ratio in ((0, 3, 10500, 17000, 1.8), (1, 1, 24000, 36000, 2.3)):
+        report(14, f"depth 20: PPRS K=10 to {gap} %", f"<= {most} ticks on each seed", spread(pprs[i]), max(pprs[i]) <= most)
+        report(14, f"depth 20: AGD to {gap} %", f">= {least} ticks on each seed", spread(slow[i]), min(slow[i]) >= least)
+        gain = statistics.median(slow[i]) / statistics.median(pprs[i])
+        report(14, f"depth 20: AGD / PPRS K=10 to {gap} %, medians", f">= {ratio}", f"{gain:.2f}", gain >= ratio)
+    pprs, slow = race("linf", 200, hundred, 200000)[1], race("linf", 200, agd, 4000000)[1]
+    report(14, "depth 200: PPRS K=100 to 1 %", "<= 90000 ticks on each seed", spread(pprs), max(pprs) <= 90000)
+    report(14, "depth 200: AGD to 1 %", ">= 370000 ticks on each seed", spread(slow), min(slow) >= 370000)
+    gain = statistics.median(slow) / statistics.median(pprs)
+    report(14, "depth 200: AGD / PPRS K=100 to 1 %, medians", ">= 4.5", f"{gain:.2f}", gain >= 4.5)
+    pprs, slow = (statistics.median(race("linf", 4, s, 40000)[0]) for s in (hundred, agd))
+    report(14, "depth 4: PPRS K=100 is not faster than AGD to 3 %, medians", "PPRS > AGD", f"{pprs:.0f}, {slow:.0f}", pprs > slow)
+
+
+def statement_15():
+    """PPRS on a deep convex net of 20 layers, one stage each."""
+    pprs, slow = race("icnn", 20, ("pprs", 10, .3, .1), 10000)[0], race("icnn", 20, ("agd", 1, .03, 0), 40000)[0]
+    report(15, "PPRS K=10 to 3 %", "<= 2400 ticks on each seed", spread(pprs), max(pprs) <= 2400)
+    report(15, "AGD to 3 %", ">= 3300 ticks on each seed", spread(slow), min(slow) >= 3300)
+
+
 def weight_rows(node, job):
     """(round, row of weights, its sum as logged) of every change of links in a rank's log."""
     found = re.findall(r"round (\d+): .*?weights ((?:[\d.]+ ?)+), row sum ([\d.]+)", node.ctl("logs", job).stdout)
@@ -285,7 +335,7 @@ def statement_11(cluster, nodes):
 
 
 def main():
-    wanted = {int(a) for a in sys.argv[1:]} or {1, 2, 3, 11}
+    wanted = {int(a) for a in sys.argv[1:]} or {1, 2, 3, 11, 14, 15}
     on_eight = {3: statement_3, 5: statement_5, 6: statement_6, 7: statement_7, 8: statement_8, 11: statement_11,
                 13: statement_13}
     print("# statement | bound | figure | verdict")
@@ -293,6 +343,9 @@ def main():
         statement_1()
     if 2 in wanted:
         statement_2()
+    for number, statement in ((14, statement_14), (15, statement_15)):
+        if number in wanted:
+            statement()
     for size, statements in ((8, on_eight), (16, {12: statement_12})):
         if not wanted & set(statements):
             continue

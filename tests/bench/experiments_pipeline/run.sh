@@ -1,0 +1,51 @@
+#!/bin/sh
+# Redo the figures of the pipeline methods: a table of runs per problem (CSV), tables (Markdown) and plots (SVG).
+#
+#   tests/bench/experiments_pipeline/run.sh [quick|full] DIR
+#
+# quick: under a minute, one seed and a few settings, to see that it works; full: about half an hour on one core.
+# BUILD (build): a build directory of meson, for full a release one.
+# DATA (/usr/share/datasets/fashion-mnist): Fashion-MNIST as Debian's package dataset-fashion-mnist has it;
+# without it the problems with nets are left out.
+set -eu
+
+usage() {
+	echo "usage: run.sh [quick|full] DIR, with BUILD=builddir and DATA=folder in the environment" >&2
+	exit 2
+}
+
+mode=quick
+case "${1-}" in
+quick | full)
+	mode=$1
+	shift
+	;;
+esac
+[ $# -eq 1 ] || usage
+out=$1
+program=${BUILD:-build}/tests/bench/experiments_pipeline/experiments_pipeline
+from=${DATA:-/usr/share/datasets/fashion-mnist}
+here=$(dirname "$0")
+mkdir -p "$out"
+ninja -C "${BUILD:-build}" tests/bench/experiments_pipeline/experiments_pipeline >"$out/build.log" || {
+	tail -n 20 "$out/build.log" >&2
+	exit 1
+}
+export OPENBLAS_NUM_THREADS=1
+
+data=$(mktemp -d)
+trap 'rm -rf "$data"' EXIT
+problems="linf icnn attack attack-ball fewshot-7 fewshot-20"
+for name in train-images-idx3 train-labels-idx1 t10k-images-idx3 t10k-labels-idx1; do
+	if [ -r "$from/$name-ubyte.gz" ]; then
+		gzip -dc "$from/$name-ubyte.gz" >"$data/$name-ubyte"
+	elif [ "$problems" != "linf icnn" ]; then
+		echo "run.sh: no Fashion-MNIST in DATA=$from: the problems with nets are left out" >&2
+		problems="linf icnn"
+	fi
+done
+for problem in $problems; do
+	"$program" "$problem" "$mode" "$out/$problem.csv" "$data"
+done
+python3 "$here/tables.py" "$out" >"$out/tables.md"
+echo "run.sh: see $out/tables.md and $out/*.svg"
