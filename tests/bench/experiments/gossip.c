@@ -56,13 +56,31 @@ const char *algorithm_name(enum algorithm a)
 		return "D-PSGD";
 	case D_PSGD_MOMENTUM:
 		return "D-PSGD momentum";
+	case CHOCO_SGD_MOMENTUM:
+		return "CHOCO-SGD momentum";
+	case LOCAL_SGD_MOMENTUM:
+		return "local SGD momentum";
+	case D_ADAM_MIXED:
+		return "D-Adam, mixed moments";
+	case LOCAL_ADAM_MIXED:
+		return "local Adam, mixed moments";
 	}
 	return "?";
 }
 
+static bool has_momentum(enum algorithm a)
+{
+	return a == D_PSGD_MOMENTUM || a == CHOCO_SGD_MOMENTUM || a == LOCAL_SGD_MOMENTUM;
+}
+
+static bool mixes_moments(enum algorithm a)
+{
+	return a == D_ADAM_MIXED || a == LOCAL_ADAM_MIXED;
+}
+
 bool algorithm_compresses(enum algorithm a)
 {
-	return a == CD_ADAM || a == CD_ADAM_FRESH;
+	return a == CD_ADAM || a == CD_ADAM_FRESH || a == CHOCO_SGD_MOMENTUM;
 }
 
 static float *vector(size_t n)
@@ -119,7 +137,7 @@ static void set_optimiser(struct gossip *g)
 			.tau = 1e-8, .momentum = 0.9};
 	if (g->cfg.algorithm == D_PSGD)
 		g->optim.kind = OPTIM_SGD;
-	if (g->cfg.algorithm == D_PSGD_MOMENTUM)
+	if (has_momentum(g->cfg.algorithm))
 		g->optim.kind = OPTIM_MOMENTUM;
 	must(optim_config_check(&g->optim, NULL) == ST_OK, "optimiser settings");
 }
@@ -236,18 +254,19 @@ static void publish(struct gossip *g, uint32_t k)
 
 /* ---- rounds ---- */
 
-static void swap_vectors(struct gossip *g)
+/* Every rank's next takes the place of its vector in v: x, m or v. */
+static void swap_vectors(struct gossip *g, float **v)
 {
 	for (uint32_t k = 0; k < g->cfg.ranks; k++) {
-		float *x = g->x[k];
+		float *mine = v[k];
 
-		g->x[k] = g->next[k];
-		g->next[k] = x;
+		v[k] = g->next[k];
+		g->next[k] = mine;
 	}
 }
 
 /* The row of rank k in this round, zeros left out: ranks ascending. */
-static size_t row_of(const struct gossip *g, uint32_t k, float *w, const float **x)
+static size_t row_of(const struct gossip *g, uint32_t k, float *w, float *const *of, const float **x)
 {
 	uint32_t source = k;
 	size_t n = 0;
@@ -259,24 +278,25 @@ static size_t row_of(const struct gossip *g, uint32_t k, float *w, const float *
 
 		if (weight != 0.0F) {
 			w[n] = weight;
-			x[n++] = g->x[j];
+			x[n++] = of[j];
 		}
 	}
 	return n;
 }
 
-static void round_dense(struct gossip *g)
+/* v: every rank's x, m or v */
+static void round_dense(struct gossip *g, float **v)
 {
 	float w[GOSSIP_MAX_RANKS];
 	const float *x[GOSSIP_MAX_RANKS];
 
-	count_dense(g, g->x[0]);
+	count_dense(g, v[0]);
 	for (uint32_t k = 0; k < g->cfg.ranks; k++) {
-		size_t n = row_of(g, k, w, x);
+		size_t n = row_of(g, k, w, v, x);
 
 		mix_weighted(g->next[k], x, w, n, g->n);
 	}
-	swap_vectors(g);
+	swap_vectors(g, v);
 }
 
 static void mean_into(struct gossip *g, float *out, float *const *x)
@@ -291,12 +311,12 @@ static void mean_into(struct gossip *g, float *out, float *const *x)
 	mix_weighted(out, all, w, g->cfg.ranks, g->n);
 }
 
-static void round_exact(struct gossip *g)
+static void round_exact(struct gossip *g, float **v)
 {
-	count_dense(g, g->x[0]);
-	mean_into(g, g->mean, g->x);
+	count_dense(g, v[0]);
+	mean_into(g, g->mean, v);
 	for (uint32_t k = 0; k < g->cfg.ranks; k++)
-		memcpy(g->x[k], g->mean, g->n * sizeof(float));
+		memcpy(v[k], g->mean, g->n * sizeof(float));
 }
 
 /* x_k += gamma sum over j != k of w_kj (replica_j - replica_k), j ascending. */
@@ -335,24 +355,37 @@ static void publish_all(struct gossip *g)
 		publish(g, k);
 }
 
+static void round_all(struct gossip *g, void (*one)(struct gossip *, float **))
+{
+	one(g, g->x);
+	if (!mixes_moments(g->cfg.algorithm))
+		return;
+	one(g, g->m);
+	one(g, g->v);
+}
+
 static void do_round(struct gossip *g)
 {
 	switch (g->cfg.algorithm) {
 	case CENTRAL_ADAM:
 		break;
 	case LOCAL_ADAM:
-		round_exact(g);
+	case LOCAL_ADAM_MIXED:
+	case LOCAL_SGD_MOMENTUM:
+		round_all(g, round_exact);
 		break;
 	case D_ADAM:
+	case D_ADAM_MIXED:
 	case D_PSGD:
 	case D_PSGD_MOMENTUM:
-		round_dense(g);
+		round_all(g, round_dense);
 		break;
 	case CD_ADAM:
 		mix_all(g);
 		publish_all(g);
 		break;
 	case CD_ADAM_FRESH:
+	case CHOCO_SGD_MOMENTUM:
 		publish_all(g);
 		mix_all(g);
 		break;

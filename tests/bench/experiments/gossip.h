@@ -18,11 +18,15 @@ enum algorithm {
 	CD_ADAM_FRESH,
 	D_PSGD,
 	D_PSGD_MOMENTUM, /* 0.9 */
+	CHOCO_SGD_MOMENTUM,
+	LOCAL_SGD_MOMENTUM,
+	D_ADAM_MIXED,     /* moments: mixed */
+	LOCAL_ADAM_MIXED,
 };
 
 struct gossip_config {
 	enum algorithm algorithm;
-	const char *compressor; /* CD-Adam, as in a job; else ignored */
+	const char *compressor; /* CD-Adam and CHOCO-SGD, as in a job; else ignored */
 	const char *topology;   /* as in a job, or "path", "one-peer" */
 	uint32_t ranks, period;
 	double rate, gamma;

@@ -53,10 +53,6 @@ def steps(number):
     return "not" if math.isinf(number) else f"{number:.0f}"
 
 
-def factor(of, by):
-    return "-" if math.isinf(by) or math.isinf(of) else f"{of / by:.0f}x" if of / by >= 10 else f"{of / by:.1f}x"
-
-
 def save(name, lines):
     text = "\n".join(lines) + "\n"
     with open(os.path.join(DIR, name + ".md"), "w", encoding="utf-8") as f:
@@ -81,27 +77,54 @@ def sender(row):
 
 # ---- bytes ----
 
-def bytes_line(row, base):
-    change = 100 * (value(row, "loss_end") / value(base, "loss_end") - 1)
-    lost = row["lost"] == "1"
-    return (sender(row), row["period"], "" if row["compressor"].startswith("float32") else row["gamma"],
-            steps(value(row, "steps_mean")), mega(value(row, "bytes_mean")), mega(value(row, "wire_mean")),
-            factor(value(base, "bytes_mean"), value(row, "bytes_mean")),
-            steps(value(row, "steps_worst")), mega(value(row, "bytes_worst")),
-            factor(value(base, "bytes_worst"), value(row, "bytes_worst")),
-            "lost" if lost else f'{value(row, "loss_end"):.4f}', "" if lost else f"{change:+.1f} %",
-            "" if lost else f'{value(row, "worst_end"):.4f}',
-            "" if lost else factor(value(base, "bytes_end"), value(row, "bytes_end")))
+def over_seeds(runs, figure, show):
+    """The median of a figure over the seeds, and its range when there are several."""
+    values = [figure(r) for r in runs]
+    middle = show(statistics.median(values))
+    return middle if len(values) == 1 else f"{middle} ({show(min(values))}-{show(max(values))})"
+
+
+def gain(of, by):
+    """of / by; 0 where one of them was not reached."""
+    return 0 if math.isinf(of) or math.isinf(by) else of / by
+
+
+def times(number):
+    return "-" if number == 0 else f"{number:.0f}x" if number >= 10 else f"{number:.1f}x"
+
+
+def bytes_line(runs, bases):
+    """runs: one sender's, a seed each; bases: seed -> D-Adam float32 p=1."""
+    def gained(key):
+        return over_seeds(runs, lambda r: gain(value(bases[r["seed"]], key), value(r, key)), times)
+
+    def change(row):
+        return 100 * (value(row, "loss_end") / value(bases[row["seed"]], "loss_end") - 1)
+    row = runs[0]
+    line = [sender(row), row["period"], "" if row["compressor"].startswith("float32") else row["gamma"],
+            over_seeds(runs, lambda r: value(r, "steps_mean"), steps), over_seeds(runs, lambda r: value(r, "bytes_mean"), mega),
+            over_seeds(runs, lambda r: value(r, "wire_mean"), mega), gained("bytes_mean"),
+            over_seeds(runs, lambda r: value(r, "steps_worst"), steps), over_seeds(runs, lambda r: value(r, "bytes_worst"), mega),
+            gained("bytes_worst")]
+    if any(r["lost"] == "1" for r in runs):
+        return line + ["lost", "", "", ""]
+    return line + [over_seeds(runs, lambda r: value(r, "loss_end"), lambda x: f"{x:.4f}"), over_seeds(runs, change, lambda x: f"{x:+.1f} %"),
+                   over_seeds(runs, lambda r: value(r, "worst_end"), lambda x: f"{x:.4f}"), gained("bytes_end")]
 
 
 def bytes_table(task, runs):
-    base = next(r for r in runs if r["algorithm"] == "D-Adam" and r["period"] == "1")
+    bases = {r["seed"]: r for r in runs if r["algorithm"] == "D-Adam" and r["period"] == "1" and r["compressor"] == "float32"}
+    base = bases[runs[0]["seed"]]
+    by_sender = {}
+    for r in runs:
+        by_sender.setdefault((sender(r), r["period"], r["gamma"]), []).append(r)
     head = ("sent", "p", "gamma", "steps, mean", "MB, mean", "MB after zstd", "factor", "steps, worst", "MB, worst", "factor",
             "logloss at the end", "against float32 p=1", "worst worker", "bytes of the whole run")
-    return [f'**{TASKS[task]}**, ring of 8, rate {base["rate"]}, seed {base["seed"]}, target {base["target"]}, '
-            f'{base["steps_end"]} steps. MB are 10^6 bytes over one directed edge until the target is reached by the mean '
-            "model, or by every worker's; factors against D-Adam float32 p=1.", ""] + table(
-                head, [bytes_line(r, base) for r in runs]) + [""]
+    targets = ", ".join(dict.fromkeys(b["target"] for b in bases.values()))
+    return [f'**{TASKS[task]}**, ring of 8, rate {base["rate"]}, target {targets}, {base["steps_end"]} steps. Rows with a range: '
+            f'median of {len(bases)} seeds (least-greatest); the others: seed {base["seed"]}. MB are 10^6 bytes over one directed edge '
+            "until the target is reached by the mean model, or by every worker's; factors against D-Adam float32 p=1 of the same seed.",
+            ""] + table(head, [bytes_line(mine, bases) for mine in by_sender.values()]) + [""]
 
 
 # What the curves show: of all senders these, where they are there.
@@ -141,8 +164,9 @@ def report_bytes():
     runs, curves, out = rows("bytes") + rows("frappe"), rows("bytes", "curves") + rows("frappe", "curves"), []
     for task in dict.fromkeys(r["task"] for r in runs):
         mine = [r for r in runs if r["task"] == task]
+        first = mine[0]["seed"]
         out += bytes_table(task, mine)
-        bytes_plots(task, mine, [c for c in curves if c["task"] == task])
+        bytes_plots(task, [r for r in mine if r["seed"] == first], [c for c in curves if (c["task"], c["seed"]) == (task, first)])
     if out:
         save("bytes", out)
 
@@ -219,14 +243,14 @@ def report_sparse():
     for task, p in sorted({(r["task"], r["period"]) for r in runs}):
         mine, lines, by_label = [r for r in runs if (r["task"], r["period"]) == (task, p)], [], "label" in task
         plot = Plot(f"{TASKS[task]}, ring of 8, p = {p}, best rate each", "steps", "test logloss of the mean model")
-        for name in dict.fromkeys(r["algorithm"] for r in mine):
-            grid = [r for r in mine if r["algorithm"] == name]
+        for name in dict.fromkeys(sender(r) for r in mine):
+            grid = [r for r in mine if sender(r) == name]
             rate, best, edge = best_rate(grid, order_at_end if by_label else at_end)
             others = ", ".join(f"{x:g}: " + (f"{m:.4f}" if not math.isinf(m) else "lost") for x in sorted({float(r["rate"]) for r in grid})
                                for m in [statistics.median(at_end(r) for r in grid if float(r["rate"]) == x)])
             lines.append((name, f"{rate:g}{'*' if edge else ''}", spread(best, "loss_end"), spread(best, "loss_best"),
                           spread(best, "auc_end"), median_range([reached(r) for r in best]), others))
-            curve = curve_of(curves, lambda c, n=name, x=rate, q=p, k=task: (c["task"], c["algorithm"], c["period"], float(c["rate"])) == (k, n, q, x))
+            curve = curve_of(curves, lambda c, n=name, x=rate, q=p, k=task: (c["task"], sender(c), c["period"], float(c["rate"])) == (k, n, q, x))
             plot.line(f"{name}, rate {rate:g}", [c[:2] for c in curve], band=[(c[0], c[2], c[3]) for c in curve])
         highest = max(statistics.median([b for _, b in s["line"]]) for s in plot.series)
         lowest = min(b for s in plot.series for _, b in s["line"])

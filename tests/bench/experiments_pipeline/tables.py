@@ -11,7 +11,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "experiments"))
 from plot import Plot  # noqa: E402
-from report import factor, table  # noqa: E402
+from report import gain, table, times  # noqa: E402
 
 DIR = sys.argv[1] if len(sys.argv) > 1 else "."
 DEPTHS = (4, 20, 60)
@@ -121,7 +121,7 @@ def summary_line(problem, depth, gap, best):
     key = min(many, key=lambda k: many[k].order)
     others = [best.get(k) for k in (("gd", 1), ("agd", 1), ("pprs", 1), ("adam", 1))]
     return [problem, f"{100 * gap:g} %", depth, name_of(key), many[key].said()] + [
-        "-" if s is None else s.said() + (f" ({factor(s.time, many[key].time)})" if not math.isinf(s.time + many[key].time) else "")
+        "-" if s is None else s.said() + (f" ({times(gain(s.time, many[key].time))})" if not math.isinf(s.time + many[key].time) else "")
         for s in others]
 
 
