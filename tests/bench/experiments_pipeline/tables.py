@@ -62,6 +62,7 @@ class Setting:
 
     def __init__(self, runs, depth, budget, gap):
         self.rate, self.gamma, self.runs = runs[0].rate, runs[0].gamma, runs
+        self.edge = False
         curves = [r.curve(depth, budget) for r in runs]
         times = [next((t for t, g in c if g <= gap), math.inf) for c in curves]
         self.time, self.stuck = statistics.median(times), sum(map(math.isinf, times))
@@ -74,7 +75,7 @@ class Setting:
         return f"{time}{stuck}"
 
     def at(self):
-        return f"{self.rate:g}" + (f", {self.gamma:g}" if self.gamma else "")
+        return f"{self.rate:g}" + (f", {self.gamma:g}" if self.gamma else "") + ("*" if self.edge else "")
 
 
 def thousands(ticks):
@@ -96,6 +97,9 @@ def best_settings(runs, depth, budget, gap):
         s = Setting(mine, depth, budget, gap)
         if key[:2] not in best or s.order < best[key[:2]].order:
             best[key[:2]] = s
+    for key, s in best.items():
+        for mine, grid in ((s.rate, {k[2] for k in by_setting if k[:2] == key}), (s.gamma, {k[3] for k in by_setting if k[:2] == key})):
+            s.edge |= len(grid) > 1 and mine in (min(grid), max(grid))
     return best
 
 
@@ -133,7 +137,7 @@ def report(problem, summary):
     what, gaps = PROBLEMS[problem]
     budgets = {d: budget_of(runs, d) for d in DEPTHS}
     out = [f"### {problem}: {what}", "", f"{seeds} seeds; the time of {budgets[1 * DEPTHS[0]] // (2 * DEPTHS[0])} iterations of GD at each depth: "
-           + ", ".join(thousands(b) for b in budgets.values()) + ". Cells: median time, share of the seeds that are stuck, (rate, gamma).", ""]
+           + ", ".join(thousands(b) for b in budgets.values()) + ". Cells: median time, share of the seeds that are stuck, (rate, gamma; * one at the edge of its grid).", ""]
     ends = {}
     for gap in gaps:
         best = {d: best_settings(runs, d, budgets[d], gap) for d in DEPTHS}
