@@ -3,7 +3,7 @@
  *
  * Runs every method of a problem's grid on its seeds and writes a line per run: settings, f(x0), least value
  * where it is known, and the least value so far at iterations 1, 2, 3, ... 4 % apart. DATA: the folder with
- * Fashion-MNIST unpacked. See run.sh; report.py makes tables of it. */
+ * Fashion-MNIST. See run.sh; report.py makes tables of it. */
 #include "tests/bench/experiments_pipeline/descent.h"
 
 #include <math.h>

@@ -40,7 +40,7 @@ struct problem {
 void problem_linf(struct problem *p, uint64_t seed);
 void problem_icnn(struct problem *p, uint64_t seed);
 
-/* nets.c; dir: the folder with the unpacked files of Fashion-MNIST; seeds 1 to 10. */
+/* nets.c; dir: the folder with the files of Fashion-MNIST; seeds 1 to 10. */
 void problem_fewshot(struct problem *p, const char *dir, uint32_t layers, uint32_t width, uint64_t seed);
 void problem_attack(struct problem *p, const char *dir, bool ball, uint64_t seed);
 
