@@ -126,7 +126,8 @@ struct control_metric {
 	double value;
 };
 
-#define CONTROL_MAX_STAGES 64U
+#define CONTROL_STAGES 64U    /* in a pipeline */
+#define CONTROL_MAX_STAGES 16U /* of one rank in its view; a rank that has more shows the first ones */
 
 /* What a stage of a pipeline does; shares are of the time since the last report. What is left of them
  * is evaluating, stepping and handing over. */

@@ -15,7 +15,7 @@ const struct map map_metric = MAP_OF(control_metric, dadam__metric__descriptor, 
 
 #define T struct control_stage
 static const struct map_field stage[] = {
-		MAP_UINT_(1, T, stage, 0, CONTROL_MAX_STAGES - 1),
+		MAP_UINT_(1, T, stage, 0, CONTROL_STAGES - 1),
 		MAP_ANY_(2, T, first_layer),
 		MAP_ANY_(3, T, n_layers),
 		MAP_UINT_(4, T, busy_permille, 0, 1000),
@@ -87,7 +87,7 @@ static const struct map_field job[] = {
 		MAP_DOUBLE_(21, T, loss),
 		MAP_UINT_(22, T, mean_of, 0, CONTROL_MAX_RANKS),
 		MAP_ARRAY_(23, T, mean_metrics, n_mean_metrics, CONTROL_MAX_METRICS, &map_metric),
-		MAP_UINT_(24, T, stages, 0, CONTROL_MAX_STAGES),
+		MAP_UINT_(24, T, stages, 0, CONTROL_STAGES),
 };
 #undef T
 const struct map map_job = MAP_OF(control_job, dadam__job__descriptor, job);

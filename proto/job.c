@@ -36,7 +36,7 @@ static const struct map_field terms[] = {
 		MAP_BOOL_(10, T, fail_on_loss),
 		MAP_ANY_(11, T, link_timeout_ms),
 		MAP_ANY_(12, T, step_timeout_ms),
-		MAP_UINT_(13, T, stages, 0, CONTROL_MAX_STAGES),
+		MAP_UINT_(13, T, stages, 0, CONTROL_STAGES),
 		MAP_LINE_(14, T, place),
 };
 #undef T

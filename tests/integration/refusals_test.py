@@ -86,6 +86,33 @@ SPECS = [
     ({"data": "{format: none, model: /etc/passwd}"}, [r"bad.yaml:3:", "'/etc/passwd'", "relative to data.roots"]),
     ({"data": "{format: none, train: /etc/passwd}"}, [r"bad.yaml:3:", "'/etc/passwd'", "relative to data.roots"]),
     ({"data": "{format: csv, train: x.csv, label: [1, 2"}, [r"bad.yaml:\d+:"]),
+    ({"data": "{format: none, model: ../other.safetensors}"}, [r"bad.yaml:3:", "data.roots"]),
+    # pipelines
+    ({"stages": "4"}, [r"bad.yaml:8:9:", "d-adam", "pprs, agd, gd"]),
+    ({"place": "[a, b]"}, [r"bad.yaml:8:", "place", "pprs"]),
+    ({"batch": "full"}, [r"bad.yaml:6:8:", "'full'", "d-adam"]),
+    ({"algorithm": "{name: d-psgd, momentum: sequence}"}, [r"bad.yaml:4:", "'sequence'", "0 to below 1"]),
+    ({"algorithm": "{name: pprs}", "workers": None}, ["stages", "missing", "stages: 4"]),
+    ({"algorithm": "{name: pprs, period: 2}", "stages": "2", "workers": None}, [r"bad.yaml:4:", "period", "gossip family"]),
+    ({"algorithm": "{name: pprs, compress: sign}", "stages": "2", "workers": None}, [r"bad.yaml:4:", "compress", "take it out"]),
+    ({"algorithm": "{name: pprs, moments: mixed}", "stages": "2", "workers": None}, [r"bad.yaml:4:", "moments"]),
+    ({"algorithm": "{name: pprs, gossip_step: 0.5}", "stages": "2", "workers": None}, [r"bad.yaml:4:", "gossip_step"]),
+    ({"algorithm": "{name: pprs, samples: 0}", "stages": "2", "workers": None}, [r"bad.yaml:4:", "'0'", "1 to 65536"]),
+    ({"algorithm": "{name: pprs, smoothing: much}", "stages": "2", "workers": None}, [r"bad.yaml:4:", "'much'", "auto, or a number from 0"]),
+    ({"algorithm": "{name: pprs, theory: {R: 1}}", "stages": "2", "workers": None}, [r"bad.yaml:4:", "without L", "theory: {R: 1, L: 1}"]),
+    ({"algorithm": "{name: pprs, samples: 4, theory: {R: 1, L: 1}}", "stages": "2", "workers": None}, ["samples", "together with theory"]),
+    ({"algorithm": "{name: agd, samples: 4}", "stages": "2", "workers": None}, ["samples", "agd", "one sample without noise"]),
+    ({"algorithm": "{name: gd, smoothing: 0.1}", "stages": "2", "workers": None}, ["smoothing", "gd", "pprs"]),
+    ({"algorithm": "{name: gd, momentum: 0.9}", "stages": "2", "workers": None}, ["momentum", "gd has none", "agd"]),
+    ({"algorithm": "{name: gd}", "topology": "ring", "stages": "2", "workers": None}, ["'ring'", "path"]),
+    ({"algorithm": "{name: gd}", "on_peer_loss": "continue", "stages": "2", "workers": None}, ["'continue'", "fail", "not whole"]),
+    ({"algorithm": "{name: gd}", "cut": "[1, 2]", "stages": "2", "workers": None}, ["2 layers", "2 stages: 1, or auto"]),
+    ({"algorithm": "{name: gd}", "cut": "[3, 2]", "workers": None}, ["layer 2 after 3", "ascending"]),
+    ({"algorithm": "{name: gd}", "place": "[a, b, a]", "workers": None}, ["a is named", "neighbours"]),
+    ({"algorithm": "{name: gd}", "place": "[a, b]", "stages": "3", "workers": None}, ["2 nodes", "3 stages: 3"]),
+    ({"algorithm": "{name: gd}", "stages": "2", "workers": "{min: 3}"}, ["found 3", "2 stages", "raise stages"]),
+    ({"algorithm": "{name: gd}", "stages": "2", "schedule": "gpipe", "workers": None}, ["'gpipe'", "1f1b, fill-drain"]),
+    ({"algorithm": "{name: gd}", "stages": "2", "wire": "{activations: fp8}", "workers": None}, ["'fp8'", "float32, bf16"]),
 ]
 
 
@@ -168,6 +195,8 @@ JOBS = [
     ("plugin-no-params", plugin("quadratic", "{params: 0}"), ["n_params = 0", "1 to"]),
     ("plugin-huge", plugin("quadratic", "{params: 99999999999999}"), ["n_params = 99999999999999", "to 1099511627776"]),
     ("workers", {"workers": "{min: 3, wait: 1s}"}, ["peers 1/3", "only 1 node", "workers.min"]),
+    ("place", {"algorithm": "{name: gd}", "place": "[a, nobody]", "workers": "{wait: 1s}"},
+     ["peers 1/2", r"nobody \(place\) is not here", "start the nodes of place"]),
 ]
 
 SOURCES = {

@@ -28,7 +28,7 @@ static uint32_t fill_metrics(struct control_metric metrics[CONTROL_MAX_METRICS])
 
 static void fill_stage(struct control_stage *s)
 {
-	s->stage = within(0, CONTROL_MAX_STAGES - 1);
+	s->stage = within(0, CONTROL_STAGES - 1);
 	s->first_layer = u32();
 	s->n_layers = u32();
 	s->busy_permille = within(0, 1000);
@@ -97,7 +97,7 @@ static void fill_job(struct control_job *j, int with_ranks)
 	j->loss = real_number();
 	j->mean_of = within(1, CONTROL_MAX_RANKS);
 	j->n_mean_metrics = fill_metrics(j->mean_metrics);
-	j->stages = within(1, CONTROL_MAX_STAGES);
+	j->stages = within(1, CONTROL_STAGES);
 	if (!with_ranks)
 		return;
 	j->n_ranks_sent = sample_is_greatest ? CONTROL_MAX_RANKS : 2;
@@ -240,7 +240,7 @@ static void fill_terms(struct job_terms *t)
 	t->fail_on_loss = 1;
 	t->link_timeout_ms = u64();
 	t->step_timeout_ms = u64();
-	t->stages = within(1, CONTROL_MAX_STAGES);
+	t->stages = within(1, CONTROL_STAGES);
 	TEXT(t->place);
 }
 

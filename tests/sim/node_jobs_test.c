@@ -54,6 +54,48 @@ Test(node_jobs, more_nodes_than_workers_max_leaves_the_last_names_out)
 	sim_story_end(s);
 }
 
+/* node-d proposes; ranks and links follow place, not the names. */
+Test(node_jobs, a_placed_pipeline_has_its_ranks_in_the_order_of_place_and_links_along_the_path)
+{
+	struct sim_nodes *s = sim_story_begin(5, 6);
+	struct id job = sim_node_submit(s, 3, &(struct sim_job){.name = "pipe", .min = 3, .max = 3, .topology = "path", .fail_on_loss = 1,
+			.place = "node-e node-b node-c"});
+	const struct job_record *r;
+
+	REACHES(s, job, CONTROL_RUNNING, 3000);
+	r = node_record(sim_node_at(s, 0), &job);
+	cr_assert_eq(r->n_ranks, 3);
+	cr_assert_str_eq(r->ranks[0].view.node_name, "node-e");
+	cr_assert_str_eq(r->ranks[1].view.node_name, "node-b");
+	cr_assert_str_eq(r->ranks[2].view.node_name, "node-c");
+	cr_assert_eq(sim_node_links(s), 2);
+	cr_assert_eq(sim_node_workers(s, 0) + sim_node_workers(s, 3), 0);
+	REACHES(s, job, CONTROL_DONE, 8000);
+	sim_node_run(s, sim_node_now(s) + 2000);
+	sim_story_must_agree(s, job);
+	sim_story_end(s);
+}
+
+Test(node_jobs, a_placed_pipeline_waits_for_its_node_and_fails_when_it_dies)
+{
+	struct sim_nodes *s = sim_story_begin(4, 7);
+	struct id job;
+
+	sim_node_kill(s, 2);
+	job = sim_node_submit(s, 0, &(struct sim_job){.name = "pipe", .min = 2, .max = 2, .topology = "path", .fail_on_loss = 1,
+			.place = "node-c node-a"});
+	sim_node_run(s, sim_node_now(s) + 6000);
+	sim_story_must_say(s, 1, job, "peers 1/2: node-c (place) is not here");
+	sim_node_start(s, 2);
+	REACHES(s, job, CONTROL_RUNNING, 12000);
+	sim_node_kill(s, 2);
+	REACHES(s, job, CONTROL_FAILED, 20000);
+	sim_story_must_say(s, 1, job, "lost rank 0 (node-c)");
+	sim_node_run(s, sim_node_now(s) + 2000);
+	sim_story_must_agree(s, job);
+	sim_story_end(s);
+}
+
 Test(node_jobs, a_job_waits_with_name_and_reason_until_the_data_is_there)
 {
 	struct sim_nodes *s = sim_story_begin(4, 4);
