@@ -70,11 +70,4 @@ MUST_CHECK enum status conv_backward_weights(struct conv *c, float *dw, float *d
 MUST_CHECK enum status conv_backward_data(struct conv *c, float *dx, const float *dz, const float *w,
 		struct error *err);
 
-enum dnn_turn { DNN_PLAIN, DNN_TURNED };
-
-/* c (rows x columns) = op(a) op(b) + keep c, row-major, without strides: op turns a matrix over (DNN_TURNED), so a
- * lies as (inner x rows) then, b as (columns x inner). keep is 0 or 1. ST_PLUGIN: oneDNN failed. */
-MUST_CHECK enum status dnn_multiply(float *c, const float *a, enum dnn_turn turn_a, const float *b,
-		enum dnn_turn turn_b, size_t rows, size_t columns, size_t inner, float keep, struct error *err);
-
 #endif

@@ -194,11 +194,11 @@ static struct dnn *started(void)
 
 Test(convnet_conv, agrees_with_a_loop_for_every_mix_of_channels_kernel_and_stride)
 {
-	static const uint32_t channels[] = {1, 3, 8, 16, 17, 20, 32};
+	static const uint32_t channels[] = {1, 3, 16, 17, 32};
 	struct dnn *dnn = started();
 
-	for (size_t i = 0; i < 7; i++)
-		for (size_t o = 0; o < 7; o++)
+	for (size_t i = 0; i < 5; i++)
+		for (size_t o = 0; o < 5; o++)
 			for (uint32_t kernel = 1; kernel <= 5; kernel += 2)
 				for (uint32_t stride = 1; stride <= 2; stride++)
 					check(dnn, &(struct conv_shape){9, 8, channels[i], channels[o], kernel, stride,
@@ -260,39 +260,4 @@ Test(convnet_conv, another_batch_size_needs_another_reserve_and_gives_the_same_r
 	drop(&m);
 	free(all);
 	free(one);
-}
-
-static void naive_multiply(double *c, const float *a, bool turn_a, const float *b, bool turn_b, const size_t *n)
-{
-	for (size_t i = 0; i < n[0]; i++)
-		for (size_t j = 0; j < n[1]; j++)
-			for (size_t k = 0; k < n[2]; k++)
-				c[i * n[1] + j] += (double)(turn_a ? a[k * n[0] + i] : a[i * n[2] + k]) *
-						(double)(turn_b ? b[j * n[2] + k] : b[k * n[1] + j]);
-}
-
-Test(convnet_conv, matrices_multiply_as_a_loop_does_turned_or_plain)
-{
-	const size_t n[] = {7, 10, 33};
-	struct error err = {0};
-
-	for (int turns = 0; turns < 4; turns++)
-		for (int keep = 0; keep < 2; keep++) {
-			float *a = filled(n[0] * n[2], 1), *b = filled(n[2] * n[1], 2), *c = filled(n[0] * n[1], 3);
-			double *want = calloc(n[0] * n[1], sizeof *want);
-
-			for (size_t i = 0; i < n[0] * n[1]; i++)
-				want[i] = keep == 1 ? (double)c[i] : 0;
-			naive_multiply(want, a, turns & 1, b, turns & 2, n);
-			cr_assert_eq(dnn_multiply(c, a, turns & 1 ? DNN_TURNED : DNN_PLAIN, b,
-						     turns & 2 ? DNN_TURNED : DNN_PLAIN, n[0], n[1], n[2],
-						     (float)keep, &err),
-					ST_OK, "%s", err.msg);
-			for (size_t i = 0; i < n[0] * n[1]; i++)
-				cr_assert_float_eq((double)c[i], want[i], 1e-4);
-			free(a);
-			free(b);
-			free(c);
-			free(want);
-		}
 }
