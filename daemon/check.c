@@ -77,6 +77,27 @@ static int is_one_peer(const struct job_spec *s)
 	return topology_parse(&t, s->topology, NULL) == ST_OK && t.kind == TOPOLOGY_ONE_PEER;
 }
 
+/* A rank that comes late starts from its neighbours' parameters, and counts its steps as they do. */
+static enum status check_elastic(const struct job_spec *s, const struct algo *a, struct error *err)
+{
+	struct topology t;
+
+	if (a->exchange != ALGO_PARAMETERS || algo_order(a) != GOSSIP_DENSE) {
+		(void)error_set(err, ST_INVALID, "elastic: %s does not send parameters to its neighbours, allowed: d-adam, d-psgd",
+				algo_name((enum algo_kind)s->algorithm));
+		error_hint(err, "take `elastic` out, or another algorithm");
+		return ST_INVALID;
+	}
+	if (s->steps == 0)
+		return error_set(err, ST_INVALID, "elastic: epochs depend on the number of ranks, allowed: steps");
+	if (topology_parse(&t, s->topology, NULL) == ST_OK && (t.kind == TOPOLOGY_ONE_PEER || t.kind == TOPOLOGY_EDGES)) {
+		(void)error_set(err, ST_INVALID, "elastic: topology %s is for a fixed number of ranks", topology_name(s->topology));
+		error_hint(err, "take ring, complete, star, torus, exponential or random(2)");
+		return ST_INVALID;
+	}
+	return ST_OK;
+}
+
 /* What the algorithm needs of the rest of the spec. */
 static enum status check_algorithm(const struct job_spec *s, struct error *err)
 {
@@ -86,6 +107,8 @@ static enum status check_algorithm(const struct job_spec *s, struct error *err)
 	struct algo a;
 	enum status st;
 
+	if (job_spec_is_pipeline(s) && s->elastic)
+		return error_set(err, ST_INVALID, "elastic: a pipeline has as many ranks as it starts with; take the key out");
 	if (job_spec_is_pipeline(s))
 		return ST_OK; /* its keys were checked with the spec; layers and sizes are known to the worker */
 	st = algo_row(&a, (enum algo_kind)s->algorithm, &choice, err);
@@ -103,6 +126,10 @@ static enum status check_algorithm(const struct job_spec *s, struct error *err)
 		error_hint(err, "take `topology: exponential`, or d-adam or d-psgd, which send parameters");
 		return ST_INVALID;
 	}
+	if (s->elastic)
+		st = check_elastic(s, &a, err);
+	if (st != ST_OK)
+		return st;
 	if (a.complete && strcmp(s->topology, "complete") != 0) {
 		(void)error_set(err, ST_INVALID, "algorithm: %s averages over all ranks, found topology %s, allowed: complete",
 				name, topology_name(s->topology));
@@ -166,6 +193,7 @@ static void fill_terms(struct job_terms *out, const struct job_spec *s)
 	out->steps = s->steps;
 	out->seed = s->seed;
 	out->fail_on_loss = s->on_peer_loss == JOB_LOSS_FAIL;
+	out->elastic = s->elastic != 0;
 	out->link_timeout_ms = s->link_timeout_ms;
 	out->step_timeout_ms = s->step_timeout_ms;
 	out->stages = s->pipeline.stages;

@@ -38,6 +38,7 @@ static const struct map_field terms[] = {
 		MAP_ANY_(12, T, step_timeout_ms),
 		MAP_UINT_(13, T, stages, 0, CONTROL_STAGES),
 		MAP_LINE_(14, T, place),
+		MAP_BOOL_(15, T, elastic),
 };
 #undef T
 static const struct map map_terms = MAP_OF(job_terms, dadam__job_terms__descriptor, terms);
@@ -54,6 +55,7 @@ const struct map map_job_ballot = MAP_OF(job_ballot, dadam__job_ballot__descript
 static const struct map_field rank[] = {
 		MAP_ANY_(1, T, version),
 		MAP_SUB_(2, T, view, 1, &map_rank),
+		MAP_ANY_(3, T, active),
 };
 #undef T
 const struct map map_job_rank = MAP_OF(job_rank, dadam__job_rank__descriptor, rank);

@@ -33,6 +33,7 @@ struct job_terms {
 	uint64_t step_timeout_ms;
 	uint32_t stages;       /* of a pipeline; 0: it is none */
 	char place[JOB_MAX_PLACE]; /* the names of the nodes of ranks 0, 1, ..., a blank between; "": any nodes */
+	uint8_t elastic;       /* nodes that come late may join while it runs */
 };
 
 struct job_ballot {
@@ -43,6 +44,8 @@ struct job_ballot {
 struct job_rank {
 	uint64_t version; /* grows with every change by the rank's node */
 	struct control_rank view;
+	uint64_t active; /* of a rank that came late: bit r: rank r was there then (itself too); the graph is over these.
+	                  * 0: it is of the start. Written once, by the node that let it in */
 };
 
 enum job_order_kind { JOB_ORDER_NONE = 0, JOB_ORDER_STOP = 1 };

@@ -13,6 +13,7 @@ static const struct map_field up[] = {
 		MAP_ANY_(2, T, next_round),
 		MAP_UINT_(3, T, n_params, 1, UINT64_MAX),
 		MAP_UINT_(4, T, segment, 1, LINK_MAX_SEGMENT),
+		MAP_BOOL_(5, T, joining),
 };
 #undef T
 static const struct map map_up = MAP_OF(link_up, dadam__link_up__descriptor, up);
@@ -26,6 +27,7 @@ static const struct map_field begin[] = {
 		MAP_ANY_(5, T, cut_round),
 		MAP_BOOL_(6, T, dense),
 		MAP_ANY_(7, T, halvings),
+		MAP_BOOL_(9, T, joining),
 };
 #undef T
 static const struct map map_begin = MAP_OF(link_round_begin, dadam__round_begin__descriptor, begin);
@@ -121,6 +123,7 @@ static const struct map *map_of(enum link_type t)
 		return &map_pipeline;
 	case LINK_ACTIVATION:
 	case LINK_ACTIVATION_GRAD:
+	case LINK_MODEL_COPY:
 		return &map_activation;
 	case LINK_PIPELINE_END:
 	case LINK_PIPELINE_ASK_STOP:
@@ -255,6 +258,8 @@ const char *link_type_text(enum link_type t)
 		return "PIPELINE_ASK_STOP";
 	case LINK_PIPELINE_LOST:
 		return "PIPELINE_LOST";
+	case LINK_MODEL_COPY:
+		return "MODEL_COPY";
 	}
 	return "?";
 }

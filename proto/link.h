@@ -23,7 +23,8 @@ enum link_type {
 	LINK_ACTIVATION_GRAD = 41, /* payload: a part of the gradient of that, upstream */
 	LINK_PIPELINE_END = 42,
 	LINK_PIPELINE_ASK_STOP = 43,
-	LINK_PIPELINE_LOST = 44
+	LINK_PIPELINE_LOST = 44,
+	LINK_MODEL_COPY = 45       /* payload: a part of x, m, v, for a rank that comes late */
 };
 
 /* How a payload was made after the compressor. */
@@ -34,6 +35,7 @@ struct link_up {
 	uint64_t next_round; /* not yet begun */
 	uint64_t n_params;   /* both must have the same model */
 	uint32_t segment;    /* parameters per segment */
+	uint8_t joining;     /* it comes late and has no model: this link is for a copy */
 };
 
 enum link_cut { LINK_CUT_NONE = 0, LINK_CUT_STOP = 1 };
@@ -43,6 +45,7 @@ struct link_round_begin {
 	uint32_t degree;     /* links that the sender counts in this round */
 	uint8_t dense;       /* algorithms with replicas: the whole replica comes in this round */
 	uint32_t halvings;   /* how often the sender has halved its weights */
+	uint8_t joining;     /* the sender comes late: it only takes in this round */
 	enum link_cut cut;   /* an order on its way ... */
 	uint64_t cut_round;  /* ... to be followed after this round */
 };
@@ -72,8 +75,8 @@ struct link_pipeline_begin {
 enum link_pass { LINK_PASS_TRAIN = 0, LINK_PASS_TEST = 1 };
 enum link_format { LINK_FLOAT32 = 0, LINK_BF16 = 1 };
 
-struct link_activation {  /* also ACTIVATION_GRAD */
-	uint64_t iteration;
+struct link_activation {  /* also ACTIVATION_GRAD, MODEL_COPY */
+	uint64_t iteration;   /* MODEL_COPY: local steps taken */
 	uint32_t sample;      /* the copy k; of test rows: the number of the chunk of rows */
 	enum link_pass pass;
 	enum link_format format;
@@ -117,7 +120,8 @@ struct link_msg {
 /* Small frames, appended to out. */
 MUST_CHECK enum status link_encode(struct buf *out, const struct link_msg *m, struct error *err);
 
-/* Seal a blob whose payload is filled (never empty): MODEL_DELTA, MODEL_SUM, MODEL_MEAN, ACTIVATION, ACTIVATION_GRAD. */
+/* Seal a blob whose payload is filled (never empty): MODEL_DELTA, MODEL_SUM, MODEL_MEAN, ACTIVATION, ACTIVATION_GRAD,
+ * MODEL_COPY. */
 MUST_CHECK enum status link_seal(struct blob *b, const struct link_msg *m, struct error *err);
 
 /* The payload stays in the frame (f->payload). Checks types, enums and that a payload is there exactly

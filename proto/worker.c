@@ -22,6 +22,10 @@ static const struct map_field setup[] = {
 		MAP_LINE_(8, T, plugin_path),
 		MAP_LINE_(9, T, data_roots),
 		MAP_LINE_(10, T, job_dir),
+		MAP_BOOL_(11, T, joins),
+		MAP_UINT_(12, T, rows_rank, 0, JOB_MAX_RANKS - 1),
+		MAP_UINT_(13, T, rows_of, 0, JOB_MAX_RANKS),
+		MAP_ANY_(14, T, active),
 };
 #undef T
 static const struct map map_setup = MAP_OF(worker_setup, dadam__worker_setup__descriptor, setup);
@@ -43,6 +47,15 @@ static const struct map_field gone[] = {
 };
 #undef T
 static const struct map map_gone = MAP_OF(worker_rank_gone, dadam__worker_rank_gone__descriptor, gone);
+
+#define T struct worker_roster
+static const struct map_field roster[] = {
+		MAP_UINT_(1, T, n_ranks, 1, JOB_MAX_RANKS),
+		MAP_ANY_(2, T, active),
+		MAP_ANY_(3, T, neighbours),
+};
+#undef T
+static const struct map map_roster = MAP_OF(worker_roster, dadam__worker_roster__descriptor, roster);
 
 #define T struct worker_order
 static const struct map_field order[] = {
@@ -108,6 +121,8 @@ static const struct map *map_of(enum worker_type t, int *exists)
 		return &map_handover;
 	case WORKER_RANK_GONE:
 		return &map_gone;
+	case WORKER_ROSTER:
+		return &map_roster;
 	case WORKER_ORDER:
 		return &map_order;
 	case WORKER_COLLECT:
@@ -197,6 +212,8 @@ const char *worker_type_text(enum worker_type t)
 		return "ORDER";
 	case WORKER_COLLECT:
 		return "COLLECT";
+	case WORKER_ROSTER:
+		return "ROSTER";
 	case WORKER_QUIT:
 		return "QUIT";
 	case WORKER_READY:

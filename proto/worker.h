@@ -13,6 +13,7 @@ enum worker_type {
 	WORKER_ORDER = 67,
 	WORKER_COLLECT = 68,
 	WORKER_QUIT = 69,      /* save nothing, exit 0 now */
+	WORKER_ROSTER = 70,    /* a rank has come: the graph is another one */
 	/* worker -> daemon */
 	WORKER_READY = 80,     /* plugin and data are loaded: links may be made */
 	WORKER_PROGRESS = 81,  /* twice a second, and at changes of state */
@@ -33,6 +34,9 @@ struct worker_setup {
 	char plugin_path[256];   /* absolute */
 	char data_roots[1024];   /* absolute, joined by ':' */
 	char job_dir[256];       /* absolute: model files go here */
+	uint64_t active;         /* bit r: rank r has a place in the graph; 0: all */
+	uint8_t joins;           /* the others run already: model and step come from one of them */
+	uint32_t rows_rank, rows_of; /* whose rows: as rank rows_rank of rows_of; rows_of 0: as rank of n_ranks */
 };
 
 struct worker_link_handover {
@@ -44,6 +48,12 @@ struct worker_link_handover {
 struct worker_rank_gone {
 	uint32_t rank;
 	char why[160];
+};
+
+struct worker_roster {
+	uint32_t n_ranks;        /* grown */
+	uint64_t active;         /* bit r: rank r has a place in the graph: the topology over these, ascending */
+	uint64_t neighbours;     /* this rank's in that graph */
 };
 
 struct worker_order {
@@ -85,6 +95,7 @@ struct worker_msg {
 		struct worker_setup setup;
 		struct worker_link_handover handover;
 		struct worker_rank_gone gone;
+		struct worker_roster roster;
 		struct worker_order order;
 		struct worker_collect collect;
 		struct worker_progress progress; /* READY too */

@@ -31,7 +31,7 @@ static struct job *find(struct jobs *js, const struct id *id)
 
 int job_own_rank(const struct job *j, const struct id *self)
 {
-	for (uint32_t i = 0; i < j->rec.n_ranks; i++)
+	for (uint32_t i = j->rec.n_ranks; i-- > 0;)
 		if (id_equal(&j->rec.ranks[i].view.node, self))
 			return (int)i;
 	return -1;
@@ -128,6 +128,8 @@ void job_set_own(struct job *j, struct step *st, enum control_rank_state state, 
 	if (r < 0)
 		return;
 	rank = &j->rec.ranks[r];
+	if (state == CONTROL_RANK_FAILED && !phase_rank_counts(rank))
+		state = CONTROL_RANK_LOST; /* it did not get so far: the others go on */
 	if (rank->view.state != state) {
 		j->store = 1;
 		step_job_log(st, &j->rec.id, NODE_LOG_INFO, "rank %d %s%s%s", r, control_rank_state_text(state), why[0] != '\0' ? ": " : "", why);
@@ -322,8 +324,10 @@ static void on_peer_msg(struct jobs *js, struct step *st, const struct id *from,
 			refuse_unknown(st, from, &msg->u.job_offer);
 	} else if (msg->type == PEER_JOB_ANSWER) {
 		j = find(js, &msg->u.job_answer.job);
-		if (j != NULL)
+		if (j != NULL && j->proposal != NULL)
 			propose_on_answer(j, st, from, &msg->u.job_answer);
+		else if (j != NULL)
+			elastic_on_answer(j, st, from, &msg->u.job_answer);
 	}
 }
 
@@ -448,6 +452,7 @@ static void consider(struct job *j, struct step *st)
 		on_phase(j, st, before);
 		propose_consider(j, st);
 		run_consider(j, st);
+		elastic_consider(j, st);
 		plan_collect(j, st);
 	}
 	if (j->touched)

@@ -4,6 +4,7 @@
  *   propose.c  the proposer: asks candidates, fixes the roster, gives up after workers.wait; takes over
  *              a start whose proposer died. Also the candidate's answer.
  *   run.c      the worker of this node's own rank, from its start to its end
+ *   elastic.c  ranks that come while the job runs
  *
  * Everything is decided by level, not by edge: after each event job_consider() looks at the record and
  * does what is missing. What was lost on its way is so done again: records are also told to one member
@@ -48,6 +49,8 @@ struct job_worker {
 	struct job_ballot ballot;
 	uint32_t rank;
 	uint64_t neighbours;   /* bit r */
+	uint32_t roster_told;  /* ranks that it knows of ... */
+	uint64_t active_told;  /* ... and those in its graph */
 	uint64_t started_ms, heard_ms;
 	uint64_t end_by_ms;    /* it is killed then; 0: no such time */
 	enum control_rank_state end_state; /* for the rank, should the worker end without a word */
@@ -64,6 +67,10 @@ struct job {
 	struct job_ballot asked;  /* the candidate's part: the offer that is being checked */
 	uint8_t checking;
 	struct job_ballot accepted;
+	struct id asked_by;
+	struct id guest;          /* elastic: who was asked to join last */
+	uint64_t guest_ms;        /* nobody is asked before */
+	uint32_t guest_turn;
 	struct job_worker worker;
 	uint64_t steps_total;     /* as the worker counted it; 0: not known here */
 	uint64_t hold_ms;         /* from the disk: not proposed again before, others may know how it went on */
@@ -82,7 +89,7 @@ struct jobs {
 
 /* Reading. NULL: unknown. */
 const struct job *jobs_find(const struct jobs *js, const struct id *id);
-int job_own_rank(const struct job *j, const struct id *self); /* -1: none */
+int job_own_rank(const struct job *j, const struct id *self); /* -1: none; of several the newest */
 uint64_t job_gone_mask(const struct job *j, const struct members *ms);
 
 /* Does this node's worker take part in the present roster, ready for links? */
@@ -110,6 +117,14 @@ void propose_on_offer(struct job *j, struct step *st, const struct id *from, con
 void propose_on_answer(struct job *j, struct step *st, const struct id *from, const struct peer_job_answer *a);
 void propose_on_checked(struct job *j, struct step *st, int ok, const char *why);
 uint64_t propose_wake_ms(const struct job *j);
+uint32_t elastic_n_start(const struct job_record *r);  /* ranks of the start */
+uint64_t elastic_active(const struct job_record *r);   /* bit set: who has a place in the graph now */
+int elastic_is_pending(const struct job_rank *rank);   /* came late, and does not run yet */
+int elastic_wants_link(const struct job *j, uint32_t rank); /* from this node's rank: by the graph, or for a copy */
+void elastic_rows(const struct job *j, uint32_t rank, uint32_t *rows_rank, uint32_t *rows_of); /* whose rows a late one gets */
+int elastic_may_ask(const struct job *j, const struct id *from);
+void elastic_consider(struct job *j, struct step *st);
+void elastic_on_answer(struct job *j, struct step *st, const struct id *from, const struct peer_job_answer *a);
 void run_consider(struct job *j, struct step *st);
 void run_on_msg(struct job *j, struct step *st, const struct worker_msg *msg);
 void run_on_exit(struct job *j, struct step *st, int status, int signal);

@@ -66,12 +66,39 @@ enum merge_change merge_rank(struct job_record *into, const struct job_ballot *b
 	return before != rank->view.state ? MERGE_STATE : MERGE_PROGRESS;
 }
 
+/* Entries that are new here: the roster only grows. */
+static enum status grow(struct job_record *into, const struct job_record *from)
+{
+	struct job_rank *ranks = mem_alloc(from->n_ranks, sizeof *ranks);
+
+	if (ranks == NULL)
+		return ST_NOMEM;
+	memcpy(ranks, into->ranks, into->n_ranks * sizeof *ranks);
+	memcpy(ranks + into->n_ranks, from->ranks + into->n_ranks, (from->n_ranks - into->n_ranks) * sizeof *ranks);
+	mem_free(into->ranks);
+	into->ranks = ranks;
+	into->n_ranks = from->n_ranks;
+	return ST_OK;
+}
+
+/* Two nodes were let in under one number: the smaller id keeps it. */
+static enum merge_change settle(struct job_rank *into, const struct job_rank *from)
+{
+	if (into->active == 0 || from->active == 0 || id_cmp(&from->view.node, &into->view.node) >= 0)
+		return MERGE_NOTHING;
+	*into = *from;
+	return MERGE_STATE;
+}
+
 static enum merge_change merge_ranks(struct job_record *into, const struct job_record *from)
 {
 	enum merge_change change = MERGE_NOTHING;
 
 	for (uint32_t i = 0; i < from->n_ranks; i++) {
-		enum merge_change c = merge_rank(into, &from->ballot, &from->ranks[i]);
+		enum merge_change c = i < into->n_ranks ? settle(&into->ranks[i], &from->ranks[i]) : MERGE_NOTHING;
+
+		change = c > change ? c : change;
+		c = merge_rank(into, &from->ballot, &from->ranks[i]);
 
 		change = c > change ? c : change;
 	}
@@ -166,7 +193,11 @@ enum status merge_record(struct job_record *into, const struct job_record *from,
 			return ST_NOMEM;
 		*change = MERGE_STATE;
 	} else if (ballots == 0) {
-		*change = merge_ranks(into, from);
+		uint32_t before = into->n_ranks;
+
+		if (from->n_ranks > before && grow(into, from) != ST_OK)
+			return ST_NOMEM;
+		*change = greater(merge_ranks(into, from), into->n_ranks > before ? MERGE_STATE : MERGE_NOTHING);
 	}
 	if (ballots == 0)
 		*change = greater(*change, merge_end(into, from));

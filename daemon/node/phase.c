@@ -17,6 +17,13 @@ int phase_rank_is_final(enum control_rank_state s)
 	return s == CONTROL_RANK_DONE || s == CONTROL_RANK_FAILED || s == CONTROL_RANK_LOST || s == CONTROL_RANK_STOPPED;
 }
 
+int phase_rank_counts(const struct job_rank *r)
+{
+	enum control_rank_state s = r->view.state;
+
+	return r->active == 0 || s == CONTROL_RANK_RUNNING || s == CONTROL_RANK_TRAINED || s == CONTROL_RANK_DONE || r->view.step > 0;
+}
+
 struct census { /* ranks by state; a rank of a dead node counts as lost */
 	uint64_t in[CONTROL_RANK_STOPPED + 1];
 	uint64_t all;
@@ -28,6 +35,8 @@ static void count(struct census *c, const struct job_record *r, uint64_t gone)
 	for (uint32_t i = 0; i < r->n_ranks; i++) {
 		enum control_rank_state s = r->ranks[i].view.state;
 
+		if (!phase_rank_counts(&r->ranks[i]))
+			continue;
 		if ((gone & BIT(i)) != 0 && !phase_rank_is_final(s))
 			s = CONTROL_RANK_LOST;
 		c->in[s] |= BIT(i);

@@ -21,6 +21,9 @@ struct phase {
 void phase_derive(struct phase *out, const struct job_record *r, uint64_t gone);
 
 int phase_is_final(enum control_phase p);
+/* Does a rank count as one of the job's? Those of the start do, one that came late once it has run. */
+int phase_rank_counts(const struct job_rank *r);
+
 int phase_rank_is_final(enum control_rank_state s); /* DONE, FAILED, LOST, STOPPED */
 
 #endif

@@ -145,9 +145,10 @@ static uint32_t unanswered(const struct proposal *p)
 	return n;
 }
 
-static void check(struct job *j, struct step *st, const struct job_ballot *ballot)
+static void check(struct job *j, struct step *st, const struct id *by, const struct job_ballot *ballot)
 {
 	j->asked = *ballot;
+	j->asked_by = *by;
 	if (!j->checking)
 		j->checking = (uint8_t)step_job(st, NODE_DO_CHECK, &j->rec.id);
 }
@@ -158,7 +159,7 @@ static void ask(struct job *j, struct step *st, struct candidate *c)
 
 	c->ask_ms = st->now_ms + (c->answer == ANSWER_YES ? ASK_ACCEPTED_MS : c->answer == ANSWER_NO ? ASK_REFUSED_MS : ASK_UNANSWERED_MS);
 	if (id_equal(&c->id, &st->cfg->id)) {
-		check(j, st, &j->rec.ballot);
+		check(j, st, &st->cfg->id, &j->rec.ballot);
 		return;
 	}
 	msg.u.job_offer.job = j->rec.id;
@@ -437,12 +438,12 @@ static void answer(struct job *j, struct step *st, const struct id *to, const st
 
 void propose_on_offer(struct job *j, struct step *st, const struct id *from, const struct job_ballot *ballot)
 {
-	if (!id_equal(from, &ballot->proposer) || job_ballot_cmp(ballot, &j->rec.ballot) < 0)
+	if ((!id_equal(from, &ballot->proposer) && !elastic_may_ask(j, from)) || job_ballot_cmp(ballot, &j->rec.ballot) < 0)
 		answer(j, st, from, ballot, 0, "a newer proposal stands");
 	else if (phase_is_final(j->phase.phase))
 		answer(j, st, from, ballot, 0, "the job is over");
 	else if (!j->checking || job_ballot_cmp(ballot, &j->asked) > 0)
-		check(j, st, ballot);
+		check(j, st, from, ballot);
 }
 
 void propose_on_checked(struct job *j, struct step *st, int ok, const char *why)
@@ -452,7 +453,7 @@ void propose_on_checked(struct job *j, struct step *st, int ok, const char *why)
 	j->checking = 0;
 	if (ok)
 		j->accepted = j->asked;
-	answer(j, st, &j->asked.proposer, &j->asked, ok, ok ? "" : why);
+	answer(j, st, &j->asked_by, &j->asked, ok, ok ? "" : why);
 }
 
 void propose_on_answer(struct job *j, struct step *st, const struct id *from, const struct peer_job_answer *a)

@@ -114,7 +114,7 @@ static int wants_links(const struct job *j, uint32_t rank)
 /* May a link between this node's rank and that one be made now? */
 static int is_open(const struct job *j, const struct step *st, uint32_t rank)
 {
-	return (j->worker.neighbours >> rank & 1) != 0 && wants_links(j, j->worker.rank) && wants_links(j, rank) &&
+	return elastic_wants_link(j, rank) && wants_links(j, j->worker.rank) && wants_links(j, rank) &&
 			(j->phase.lost >> rank & 1) == 0 && members_conn(st->members, &j->rec.ranks[rank].view.node) != 0;
 }
 
@@ -218,7 +218,7 @@ static const char *refusal(const struct step *st, const struct job_links *jl, co
 		return "the worker is not ready";
 	if (o->rank_to != jl->rank || o->rank_from >= jl->rank || !id_equal(&j->rec.ranks[o->rank_from].view.node, from))
 		return "the ranks are not these nodes'";
-	if ((j->worker.neighbours >> o->rank_from & 1) == 0)
+	if (!elastic_wants_link(j, o->rank_from))
 		return "the topology has no such link";
 	if (o->link <= jl->to[o->rank_from].id)
 		return "a newer offer stands";

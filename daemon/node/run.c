@@ -31,7 +31,7 @@ static struct control_rank *own_view(struct job *j, const struct step *st)
 }
 
 /* The ranks that the topology wants this rank to exchange with. */
-static enum status find_neighbours(const struct job *j, uint32_t rank, uint64_t *mask, struct error *err)
+static enum status find_neighbours(const struct job *j, uint32_t rank, uint64_t active, uint64_t *mask, struct error *err)
 {
 	struct topology t;
 	struct graph *g = NULL;
@@ -40,7 +40,7 @@ static enum status find_neighbours(const struct job *j, uint32_t rank, uint64_t 
 	*mask = 0;
 	st = topology_parse(&t, j->rec.terms.topology, err);
 	if (st == ST_OK)
-		st = graph_build(&g, &t, j->rec.n_ranks, j->rec.terms.seed, err);
+		st = graph_build_over(&g, &t, j->rec.n_ranks, active, j->rec.terms.seed, err);
 	if (st != ST_OK)
 		return st;
 	for (uint32_t i = 0; i < graph_degree(g, rank); i++)
@@ -65,7 +65,7 @@ static char *join_names(const struct job_record *r)
 	return names;
 }
 
-static int send_setup(struct job *j, struct step *st, uint32_t rank, uint64_t neighbours)
+static int send_setup(struct job *j, struct step *st, uint32_t rank, uint64_t active, uint64_t neighbours)
 {
 	struct worker_msg msg = {.type = WORKER_SETUP};
 	struct worker_setup *s = &msg.u.setup;
@@ -75,6 +75,10 @@ static int send_setup(struct job *j, struct step *st, uint32_t rank, uint64_t ne
 	s->rank = rank;
 	s->n_ranks = j->rec.n_ranks;
 	s->neighbours = neighbours;
+	s->active = active;
+	s->joins = j->rec.ranks[rank].active != 0;
+	if (s->joins)
+		elastic_rows(j, rank, &s->rows_rank, &s->rows_of);
 	s->spec = mem_strdup(j->rec.spec);
 	s->names = join_names(&j->rec);
 	if (s->spec != NULL && s->names != NULL)
@@ -89,7 +93,8 @@ static void spawn(struct job *j, struct step *st, uint32_t rank)
 	struct job_worker *w = &j->worker;
 	struct error err = {0};
 	uint64_t neighbours;
-	enum status status = find_neighbours(j, rank, &neighbours, &err);
+	uint64_t active = j->rec.ranks[rank].active != 0 ? j->rec.ranks[rank].active : elastic_active(&j->rec);
+	enum status status = find_neighbours(j, rank, active, &neighbours, &err);
 
 	if (status == ST_NOMEM) {
 		*st->nomem = 1; /* again in the next step */
@@ -99,13 +104,15 @@ static void spawn(struct job *j, struct step *st, uint32_t rank)
 		job_set_own(j, st, CONTROL_RANK_FAILED, err.msg);
 		return;
 	}
-	if (!send_setup(j, st, rank, neighbours))
+	if (!send_setup(j, st, rank, active, neighbours))
 		return; /* no memory: again in the next step */
 	memset(w, 0, sizeof *w);
 	w->state = JOB_WORKER_LOADING;
 	w->ballot = j->rec.ballot;
 	w->rank = rank;
 	w->neighbours = neighbours;
+	w->roster_told = j->rec.n_ranks;
+	w->active_told = active;
 	w->started_ms = w->heard_ms = st->now_ms;
 	w->end_by_ms = st->now_ms + 10 * j->rec.terms.step_timeout_ms + LOAD_GRACE_MS;
 	w->end_state = CONTROL_RANK_FAILED;
@@ -200,6 +207,28 @@ static void tell_gone(struct job *j, struct step *st)
 			tell_gone_rank(j, st, i);
 }
 
+/* A rank has come, or has its place in the graph now. One that joins itself knows its graph. */
+static void tell_roster(struct job *j, struct step *st)
+{
+	struct job_worker *w = &j->worker;
+	uint64_t active = elastic_active(&j->rec), neighbours;
+	struct worker_msg msg = {.type = WORKER_ROSTER};
+	struct error err = {0};
+
+	if (elastic_is_pending(&j->rec.ranks[w->rank]) || (w->roster_told == j->rec.n_ranks && w->active_told == active))
+		return;
+	if (find_neighbours(j, w->rank, active, &neighbours, &err) != ST_OK) {
+		step_job_log(st, &j->rec.id, NODE_LOG_WARN, "no graph of the new ranks: %s", err.msg);
+		return;
+	}
+	msg.u.roster = (struct worker_roster){.n_ranks = j->rec.n_ranks, .active = active, .neighbours = neighbours};
+	if (!step_worker(st, NODE_DO_WORKER_SEND, &j->rec.id, 0, &msg))
+		return;
+	w->roster_told = j->rec.n_ranks;
+	w->active_told = active;
+	w->neighbours = neighbours;
+}
+
 static void tell_collect(struct job *j, struct step *st)
 {
 	const struct job_collect *c = &j->rec.collect;
@@ -238,10 +267,13 @@ static void look_after(struct job *j, struct step *st)
 	if (j->phase.phase == CONTROL_FAILED) {
 		text_put(why, sizeof why, "the job failed: %s", j->phase.why);
 		quit(j, st, why);
+	} else if (elastic_is_pending(&j->rec.ranks[j->worker.rank]) && j->phase.phase != CONTROL_RUNNING) {
+		quit(j, st, "the job ended before it had joined");
 	} else if (j->rec.order.kind == JOB_ORDER_STOP) {
 		order_stop(j, st);
 	}
 	if (j->worker.state == JOB_WORKER_READY) {
+		tell_roster(j, st);
 		tell_gone(j, st);
 		tell_collect(j, st);
 	}

@@ -40,6 +40,12 @@ void gather_destroy(struct gather *g)
 	mem_free(g);
 }
 
+void gather_set_graph(struct gather *g, const struct graph *graph, uint32_t n_ranks)
+{
+	g->cfg.graph = graph;
+	g->cfg.n_ranks = n_ranks;
+}
+
 /* ---- the tree ---- */
 
 /* Fill parent and children by slot. A tree neighbour without a link is as good as lost. Returns 0 when
@@ -261,6 +267,7 @@ void gather_link(struct gather *g, const struct links_event *from)
 	case LINKS_BYE:
 	case LINKS_PIPELINE:
 	case LINKS_TENSOR:
+	case LINKS_COPY:
 		break;
 	}
 }

@@ -30,6 +30,9 @@ struct gather;
 MUST_CHECK enum status gather_create(struct gather **out, const struct gather_config *cfg, struct error *err);
 void gather_destroy(struct gather *g);
 
+/* The graph is another one from the next plan on. */
+void gather_set_graph(struct gather *g, const struct graph *graph, uint32_t n_ranks);
+
 /* A plan that is not greater than the one at hand is ignored. Compute must be at rest. */
 void gather_start(struct gather *g, uint32_t plan, uint64_t ranks);
 

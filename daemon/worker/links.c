@@ -173,8 +173,8 @@ static enum status payload_at(void *data, const struct frame *f, uint8_t **dst, 
 	struct link_msg m;
 	enum status st = link_decode(&m, f, err);
 
-	if (st == ST_OK && (m.type == LINK_ACTIVATION || m.type == LINK_ACTIVATION_GRAD)) {
-		st = links_tensor_at(k, &m, dst, err);
+	if (st == ST_OK && (m.type == LINK_ACTIVATION || m.type == LINK_ACTIVATION_GRAD || m.type == LINK_MODEL_COPY)) {
+		st = m.type == LINK_MODEL_COPY ? links_copy_at(k, &m, dst, err) : links_tensor_at(k, &m, dst, err);
 		return st == ST_OK ? ST_OK : error_wrap(err, st, "rank %u", k->rank);
 	}
 	if (st == ST_OK)
@@ -256,6 +256,9 @@ static enum status dispatch(struct link *k, const struct frame *f, const struct 
 	case LINK_ACTIVATION:
 	case LINK_ACTIVATION_GRAD:
 		links_tensor_here(k, m, f->payload_len);
+		return ST_OK;
+	case LINK_MODEL_COPY:
+		links_copy_here(k, m, f->payload_len);
 		return ST_OK;
 	case LINK_PIPELINE_BEGIN:
 	case LINK_PIPELINE_END:
@@ -409,6 +412,11 @@ uint32_t links_n_params(const struct links *l, uint32_t segment)
 	size_t first = (size_t)segment * l->cfg.segment, left = l->cfg.n_params - first;
 
 	return left < l->cfg.segment ? (uint32_t)left : l->cfg.segment;
+}
+
+void links_set_ranks(struct links *l, uint32_t n_ranks)
+{
+	l->cfg.n_ranks = n_ranks;
 }
 
 uint32_t links_n_segments(const struct links *l)

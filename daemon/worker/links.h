@@ -34,6 +34,7 @@ enum links_event_type {
 	LINKS_BYE,    /* slot, msg */
 	LINKS_PIPELINE, /* slot, msg: PIPELINE_BEGIN, _END, _ASK_STOP, _LOST; from the right side */
 	LINKS_TENSOR, /* slot, msg: the last part of an ACTIVATION or ACTIVATION_GRAD; all of it is in its place */
+	LINKS_COPY,   /* slot, msg: the last part of a MODEL_COPY; all of it is in its room */
 	LINKS_SENT,   /* slot, model (its type), round, segment (activations: iteration, sample): left for the kernel */
 	LINKS_CLOSED  /* slot, rank, link, why */
 };
@@ -103,6 +104,17 @@ MUST_CHECK enum status links_send_bytes(struct links *l, uint64_t slots, struct 
  * slot. ST_NOMEM. Nothing happens on a slot that is closed or closing. */
 MUST_CHECK enum status links_send_tensor(struct links *l, uint32_t slot, const struct link_msg *m,
 		const uint8_t *numbers, struct error *err);
+
+/* A copy of n_vectors vectors of n parameters each, after `step` steps, to one slot. All is copied before this
+ * returns: as much memory again until it has left. ST_NOMEM. */
+MUST_CHECK enum status links_send_copy(struct links *l, uint32_t slot, uint64_t step, const real *const *vectors,
+		uint32_t n_vectors, size_t n, struct error *err);
+
+/* The one MODEL_COPY that may come goes to room (total numbers, the caller's until COPY). */
+void links_want_copy(struct links *l, real *room, size_t total);
+
+/* There are more ranks now. */
+void links_set_ranks(struct links *l, uint32_t n_ranks);
 
 void links_read(struct links *l, uint32_t slot, int on);
 void links_close(struct links *l, uint32_t slot, const char *why);

@@ -38,6 +38,8 @@ struct links {
 	struct link *slots[LINKS_MAX];
 	real *places[LINKS_MAX]; /* window * stride, kept from link to link */
 	struct links_bytes bytes; /* of links that are gone, and payload */
+	real *copy;          /* room for MODEL_COPY; NULL: none is wanted */
+	size_t copy_total, copy_got;
 	uint64_t last_tick_ms, round_over_ns;
 };
 
@@ -49,6 +51,10 @@ MUST_CHECK enum status links_check_direction(const struct link *k, enum link_typ
 /* The place of a part, before it is read; and that it is there. */
 MUST_CHECK enum status links_tensor_at(struct link *k, const struct link_msg *m, uint8_t **dst, struct error *err);
 void links_tensor_here(struct link *k, const struct link_msg *m, uint32_t payload_len);
+
+/* links_copy.c: the same for the parts of a copy. */
+MUST_CHECK enum status links_copy_at(struct link *k, const struct link_msg *m, uint8_t **dst, struct error *err);
+void links_copy_here(struct link *k, const struct link_msg *m, uint32_t payload_len);
 
 /* A frame with payload has left: SENT. conn_sent_fn; data: the link. */
 void links_on_sent(void *data, struct conn *c, uint64_t tag, int status);

@@ -153,6 +153,7 @@ static void send_begin(struct rounds *r, const struct gossip_action *a)
 {
 	struct link_msg m = {.type = LINK_ROUND_BEGIN,
 			.u.begin = {.round = a->round, .step = a->step, .degree = a->degree, .dense = a->dense, .halvings = a->halvings,
+					.joining = a->joining,
 					.cut = a->cut ? LINK_CUT_STOP : LINK_CUT_NONE, .cut_round = a->cut_round}};
 
 	links_send(r->cfg.links, a->slot, &m);
@@ -176,7 +177,7 @@ static void send_segments(struct rounds *r, const struct gossip_action *a)
 static void send_up(struct rounds *r, const struct gossip_action *a)
 {
 	struct link_msg m = {.type = LINK_UP,
-			.u.up = {.rank = r->cfg.gossip.rank, .next_round = a->round, .segment = r->cfg.segment}};
+			.u.up = {.rank = r->cfg.gossip.rank, .next_round = a->round, .segment = r->cfg.segment, .joining = a->joining}};
 
 	m.u.up.n_params = links_total_params(r->cfg.links);
 	links_send(r->cfg.links, a->slot, &m);
@@ -260,7 +261,8 @@ static void carry_out(struct rounds *r, const struct gossip_action *a)
 		drop_places(r, a);
 		break;
 	case GOSSIP_DO_SERVE:
-		break; /* no LINK_UP of a worker asks for a copy */
+		host->serve(host->data, a->slot, a->step);
+		break;
 	}
 }
 
@@ -320,6 +322,16 @@ void rounds_rank_gone(struct rounds *r, uint32_t rank)
 	feed(r, &(struct gossip_event){.type = GOSSIP_EV_RANK_GONE, .rank = rank});
 }
 
+void rounds_copied(struct rounds *r, uint64_t step)
+{
+	feed(r, &(struct gossip_event){.type = GOSSIP_EV_START, .step = step});
+}
+
+void rounds_neighbours(struct rounds *r, uint32_t n_ranks, uint64_t neighbours)
+{
+	feed(r, &(struct gossip_event){.type = GOSSIP_EV_NEIGHBOURS, .rank = n_ranks, .neighbours = neighbours});
+}
+
 void rounds_stop(struct rounds *r)
 {
 	feed(r, &(struct gossip_event){.type = GOSSIP_EV_STOP});
@@ -332,6 +344,7 @@ static void fill_begin(struct gossip_event *ev, const struct link_round_begin *b
 	ev->degree = b->degree;
 	ev->dense = b->dense;
 	ev->halvings = b->halvings;
+	ev->joining = b->joining;
 	ev->cut = b->cut == LINK_CUT_STOP;
 	ev->cut_round = b->cut_round;
 }
@@ -347,6 +360,7 @@ void rounds_link(struct rounds *r, const struct links_event *from)
 	case LINKS_UP:
 		ev.type = GOSSIP_EV_LINK_UP;
 		ev.round = from->msg->u.up.next_round;
+		ev.joining = from->msg->u.up.joining;
 		break;
 	case LINKS_BEGIN:
 		ev.type = GOSSIP_EV_ROUND_BEGIN;
@@ -375,7 +389,8 @@ void rounds_link(struct rounds *r, const struct links_event *from)
 		break;
 	case LINKS_PIPELINE:
 	case LINKS_TENSOR:
-		return; /* of pipeline jobs: a gossip job's links refuse them */
+	case LINKS_COPY:
+		return; /* of pipeline jobs: a gossip job's links refuse them; the worker's own */
 	}
 	if (is_taken(r, from))
 		feed(r, &ev);

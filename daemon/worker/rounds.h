@@ -20,6 +20,7 @@ struct rounds_host {
 	void (*evaluate)(void *data, uint64_t step);
 	void (*round_over)(void *data); /* x is mixed; compute is at rest */
 	void (*trained)(void *data, int stopped);
+	void (*serve)(void *data, uint32_t slot, uint64_t step); /* send a copy of x, m, v; compute is at rest */
 	void (*log)(void *data, int level, const char *text); /* as worker_log */
 	void (*fail)(void *data, const struct error *err);
 };
@@ -46,6 +47,8 @@ void rounds_steps_done(struct rounds *r);
 void rounds_evaluated(struct rounds *r);
 void rounds_rank_gone(struct rounds *r, uint32_t rank);
 void rounds_stop(struct rounds *r);
+void rounds_copied(struct rounds *r, uint64_t step); /* of one who joins, instead of rounds_start: the copy is in x */
+void rounds_neighbours(struct rounds *r, uint32_t n_ranks, uint64_t neighbours);
 
 uint64_t rounds_round(const struct rounds *r);
 int32_t rounds_waiting_for(const struct rounds *r);

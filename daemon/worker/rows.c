@@ -29,7 +29,8 @@ enum status rows_init(struct rows *out, const struct job_spec *spec, uint32_t ra
 {
 	uint64_t own;
 
-	*out = (struct rows){.split = spec->split, .seed = spec->seed, .rank = rank, .n_ranks = n_ranks, .n_rows = n_rows};
+	*out = (struct rows){.split = spec->split, .seed = spec->seed, .rank = rank, .n_ranks = n_ranks,
+			.drawer = rank, .n_rows = n_rows};
 	out->first = run_start(n_rows, rank, n_ranks);
 	own = own_rows(out);
 	if (own == 0) {
@@ -63,7 +64,7 @@ static uint64_t global_row(const struct rows *r, uint32_t local)
 
 void rows_batch(const struct rows *r, uint64_t step, uint64_t *out, uint32_t batch)
 {
-	struct rng_stream s = rng_stream(r->seed, RNG_BATCH, (uint32_t)step, r->rank, 0);
+	struct rng_stream s = rng_stream(r->seed, RNG_BATCH, (uint32_t)step, r->drawer, 0);
 
 	for (uint32_t b = 0; b < batch; b++)
 		out[b] = global_row(r, rng_below(&s, b, r->n_local));

@@ -18,7 +18,8 @@
 struct rows {
 	enum job_split split;
 	uint64_t seed;
-	uint32_t rank, n_ranks;
+	uint32_t rank, n_ranks; /* whose rows */
+	uint32_t drawer;  /* whose mini-batches: the rank, but for one that came late */
 	uint64_t n_rows;  /* of the plugin: of all ranks, under local of this one */
 	uint64_t first;   /* contiguous: the first own row */
 	uint32_t n_local;

@@ -144,7 +144,9 @@ enum status trainer_load(struct trainer *t, struct error *err)
 	if (st == ST_OK)
 		st = plugin_load(t->plugin, &spec->data, t->cfg.data_roots, err);
 	if (st == ST_OK)
-		st = rows_init(&t->rows, spec, t->cfg.rank, t->cfg.n_ranks, info->train_rows, err);
+		st = rows_init(&t->rows, spec, t->cfg.rows_of != 0 ? t->cfg.rows_rank : t->cfg.rank,
+				t->cfg.rows_of != 0 ? t->cfg.rows_of : t->cfg.n_ranks, info->train_rows, err);
+	t->rows.drawer = t->cfg.rank;
 	if (st == ST_OK)
 		st = rows_steps(&t->total_steps, &t->rows, spec, err);
 	if (st != ST_OK)
@@ -252,6 +254,25 @@ enum status trainer_evaluate(struct trainer *t, uint64_t step, struct error *err
 	t->report.metrics_step = step;
 	uv_mutex_unlock(&t->lock);
 	return ST_OK;
+}
+
+uint32_t trainer_vectors(const struct trainer *t, const real *out[3])
+{
+	out[0] = t->x;
+	out[1] = t->m;
+	out[2] = t->v;
+	return 1 + optim_n_moments(t->optim.kind);
+}
+
+void trainer_take_copy(struct trainer *t, const real *copy, uint64_t step)
+{
+	real *to[3] = {t->x, t->m, t->v};
+
+	for (uint32_t i = 0; i < 1 + optim_n_moments(t->optim.kind); i++)
+		memcpy(to[i], copy + i * t->n, t->n * sizeof(real));
+	uv_mutex_lock(&t->lock);
+	t->report.step = step;
+	uv_mutex_unlock(&t->lock);
 }
 
 size_t trainer_n(const struct trainer *t)

@@ -22,6 +22,7 @@ struct trainer_config {
 	const struct job_spec *spec; /* the caller's, as long as the trainer */
 	struct algo algo;
 	uint32_t rank, n_ranks;
+	uint32_t rows_rank, rows_of; /* whose rows these are; rows_of 0: rank's, of n_ranks */
 	char plugin_path[256];
 	char data_roots[1024];
 };
@@ -56,6 +57,11 @@ real *trainer_x(struct trainer *t);
 real *trainer_grad(struct trainer *t); /* room for trainer_exchanged() */
 uint64_t trainer_total_steps(const struct trainer *t);
 struct plugin *trainer_plugin(struct trainer *t); /* plugin_watch and plugin_take_log: any time */
+
+/* What a rank that comes late needs: x, then the moments that the optimiser keeps. Returns how many vectors of n. */
+uint32_t trainer_vectors(const struct trainer *t, const real *out[3]);
+/* Such a copy, vector behind vector, after `step` steps. */
+void trainer_take_copy(struct trainer *t, const real *copy, uint64_t step);
 
 /* From any thread. */
 struct trainer_report {

@@ -162,7 +162,8 @@ static enum status choose_algorithm(struct worker *w, struct error *err)
 
 static void on_setup(struct worker *w, struct worker_setup *setup)
 {
-	struct trainer_config cfg = {.spec = &w->spec, .rank = setup->rank, .n_ranks = setup->n_ranks};
+	struct trainer_config cfg = {.spec = &w->spec, .rank = setup->rank, .n_ranks = setup->n_ranks,
+			.rows_rank = setup->rows_rank, .rows_of = setup->rows_of};
 	struct error err = {0};
 	enum status st;
 
@@ -224,14 +225,14 @@ static enum status make_rounds(struct worker *w, struct error *err)
 			.gamma = w->spec.gossip_step, .compress = w->compress};
 	struct rounds_config cfg = {.segment = w->spec.segment, .links = w->links, .x = trainer_x(w->trainer),
 			.host = {.data = w, .steps = on_steps, .evaluate = on_evaluate, .round_over = on_round_over,
-					.trained = on_trained, .log = report_log, .fail = worker_fail}};
+					.trained = on_trained, .serve = late_serve, .log = report_log, .fail = worker_fail}};
 
 	if (exchange.gamma == 0)
 		exchange.gamma = exchange_default_gamma(&w->compress, longest, algo_order(&w->algo), w->spec.period);
 	cfg.exchange = algo_has_replicas(&w->algo) ? &exchange : NULL;
 	cfg.exchanged = w->algo.exchange == ALGO_GRADIENTS ? trainer_grad(w->trainer) : trainer_x(w->trainer);
 	cfg.gossip = (struct gossip_config){.order = algo_order(&w->algo), .one_peer = w->topology.kind == TOPOLOGY_ONE_PEER,
-			.rank = w->setup.rank, .n_ranks = w->setup.n_ranks,
+			.joins = w->setup.joins != 0, .rank = w->setup.rank, .n_ranks = w->setup.n_ranks,
 			.neighbours = w->setup.neighbours, .n_segments = links_n_segments(w->links), .window = WINDOW,
 			.period = w->spec.period, .steps = trainer_total_steps(w->trainer),
 			.evaluate_every = w->spec.evaluate_every};
@@ -243,7 +244,9 @@ static enum status make_gather(struct worker *w, struct error *err)
 	struct gather_config cfg = {.links = w->links, .rank = w->setup.rank, .n_ranks = w->setup.n_ranks,
 			.segment = w->spec.segment, .window = WINDOW, .x = trainer_x(w->trainer),
 			.mean = trainer_grad(w->trainer), .data = w, .over = on_gathered, .fail = worker_fail};
-	enum status st = graph_build(&w->graph, &w->topology, w->setup.n_ranks, w->spec.seed, err);
+	enum status st = w->setup.active != 0
+		? graph_build_over(&w->graph, &w->topology, w->setup.n_ranks, w->setup.active, w->spec.seed, err)
+		: graph_build(&w->graph, &w->topology, w->setup.n_ranks, w->spec.seed, err);
 
 	cfg.graph = w->graph;
 	return st == ST_OK ? gather_create(&w->gather, &cfg, err) : st;
@@ -256,6 +259,7 @@ static void pass_news(struct worker *w)
 
 	if (w->rounds == NULL)
 		return;
+	late_roster(w);
 	w->gone_told = w->gone;
 	for (uint32_t r = 0; r < w->setup.n_ranks; r++)
 		if ((gone >> r & 1) != 0)
@@ -279,9 +283,12 @@ static void on_loaded(struct worker *w)
 		return;
 	}
 	w->phase = WORKER_PHASE_READY;
+	if (w->setup.joins)
+		late_want_copy(w);
 	report_ready(w);
 	pass_news(w);
-	rounds_start(w->rounds);
+	if (!w->setup.joins)
+		rounds_start(w->rounds);
 }
 
 /* ---- links ---- */
@@ -338,7 +345,9 @@ static void on_links(void *data, const struct links_event *ev)
 		w->n_links++;
 		w->link_of[ev->slot] = ev->link;
 	}
-	if (is_of_mean(ev))
+	if (ev->type == LINKS_COPY)
+		late_copied(w, ev->msg);
+	else if (is_of_mean(ev))
 		gather_link(w->gather, ev);
 	else
 		rounds_link(w->rounds, ev);
@@ -458,6 +467,11 @@ static void on_daemon_msg(struct worker *w, struct worker_msg *m)
 		report_log_f(w, 1, "rank %u is gone: %s", m->u.gone.rank, m->u.gone.why);
 		if (m->u.gone.rank < JOB_SPEC_MAX_RANKS)
 			w->gone |= (uint64_t)1 << m->u.gone.rank;
+		pass_news(w);
+		break;
+	case WORKER_ROSTER:
+		w->roster = m->u.roster;
+		w->roster_told = 0;
 		pass_news(w);
 		break;
 	case WORKER_ORDER:

@@ -51,6 +51,9 @@ struct worker {
 	struct links *links;
 	struct rounds *rounds;
 	struct gather *gather;
+	struct worker_roster roster; /* n_ranks 0: as at the start */
+	int roster_told;
+	real *copy;                  /* of one who joins, until it is here */
 	struct order order;
 
 	uint32_t n_links;            /* not yet closed */
@@ -73,6 +76,13 @@ void worker_fail(void *w, const struct error *err);
 /* [compute] Evaluate the mean (root), write mean.safetensors (when there is a mean) and
  * local.safetensors into the job's directory. */
 MUST_CHECK enum status save_models(struct worker *w, struct error *err);
+
+/* late.c. Of one who joins: room for the copy is made; it is whole, and the daemon hears that we run: now our own
+ * links are made. */
+void late_want_copy(struct worker *w);
+void late_copied(struct worker *w, const struct link_msg *m);
+void late_serve(void *w, uint32_t slot, uint64_t step); /* send a copy on slot; compute is at rest */
+void late_roster(struct worker *w); /* the newest ROSTER: another graph, for the rounds and for the closing mean */
 
 /* To the daemon, on the loop thread. Failing to say something is not told: the daemon's end is seen. */
 void report_ready(struct worker *w);

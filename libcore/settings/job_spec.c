@@ -108,6 +108,8 @@ static const struct setting rows[] = {
 		.help = "passes over all rows; instead of steps"},
 	{"evaluate.every", SETTING_INTEGER, 0, FIELD(evaluate_every), .greatest = MOST_STEPS, .preset = "0",
 		.help = "steps between two tests on the test rows; 0: only at the end"},
+	{"elastic", SETTING_SWITCH, 0, FIELD(elastic), .preset = "off",
+		.help = "nodes that come late join while it runs, up to workers.max"},
 	{"on_peer_loss", SETTING_ENUM, 0, FIELD(on_peer_loss), .words = losses, .later = losses_later,
 		.preset = "continue", .help = "when a node goes away"},
 	{"timeouts.link", SETTING_TIME, 0, FIELD(link_timeout_ms), .least = 100, .greatest = 3600 * 1000,
@@ -125,7 +127,6 @@ static const struct setting rows[] = {
 	{"wire.congestion", SETTING_NAME, 0, FIELD(congestion), .preset = "",
 		.help = "TCP congestion control, as cubic; empty: the kernel's choice"},
 	{"checkpoint", SETTING_LATER, .help = "checkpoints come with a later version; take the key out"},
-	{"elastic", SETTING_LATER, .help = "elastic jobs come with a later version; take the key out"},
 	{"edges", SETTING_EDGES, SETTING_HOST, FIELD(topology), .greatest = JOB_SPEC_MAX_RANKS, .sample = "[[0, 1], [1, 2]]",
 		.help = "the same list of pairs, instead of topology"},
 };

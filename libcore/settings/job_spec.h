@@ -91,6 +91,7 @@ struct job_spec {
 	uint64_t steps;               /* per rank; 0 when epochs is given */
 	double epochs;                /* 0 when steps is given; exactly one of both */
 	uint64_t evaluate_every;      /* steps; 0 = only at the end (default) */
+	int elastic;                  /* late nodes may join while it runs, default off */
 	enum job_on_peer_loss on_peer_loss; /* default continue; pipelines: fail */
 	uint64_t link_timeout_ms;     /* timeouts.link: default 3s */
 	uint64_t step_timeout_ms;     /* timeouts.step: default 60s; also create+load get 10x this */

@@ -268,6 +268,36 @@ enum status graph_build(struct graph **out, const struct topology *t, uint32_t n
 	return ST_INVALID;
 }
 
+enum status graph_build_over(struct graph **out, const struct topology *t, uint32_t n, uint64_t active,
+			     uint64_t seed, struct error *err)
+{
+	uint32_t ranks[64], n_active = 0;
+	uint32_t (*edges)[2];
+	struct graph *small;
+	enum status st;
+
+	*out = NULL;
+	for (uint32_t r = 0; r < n && r < 64; r++)
+		if ((active >> r & 1) != 0)
+			ranks[n_active++] = r;
+	st = graph_build(&small, t, n_active, seed, err);
+	if (st != ST_OK)
+		return st;
+	edges = mem_alloc(graph_n_edges(small), sizeof *edges);
+	if (edges == NULL && graph_n_edges(small) > 0) {
+		graph_destroy(small);
+		return error_set(err, ST_NOMEM, "no memory for a graph of %u ranks", n);
+	}
+	graph_edges(small, edges);
+	for (size_t i = 0; i < graph_n_edges(small); i++)
+		for (int end = 0; end < 2; end++)
+			edges[i][end] = ranks[edges[i][end]];
+	st = graph_from_edges(out, n, (const uint32_t(*)[2])edges, graph_n_edges(small), err);
+	graph_destroy(small);
+	mem_free(edges);
+	return st;
+}
+
 enum status graph_from_edges(struct graph **out, uint32_t n, const uint32_t (*edges)[2],
 			     size_t n_edges, struct error *err)
 {

@@ -25,6 +25,11 @@ struct graph;
 MUST_CHECK enum status graph_build(struct graph **out, const struct topology *t, uint32_t n,
 				   uint64_t seed, struct error *err);
 
+/* The same over the ranks of a job of n (at most 64) that are in the bit set `active`: the i-th of them, ascending,
+ * stands where rank i would; the others have no edge. */
+MUST_CHECK enum status graph_build_over(struct graph **out, const struct topology *t, uint32_t n, uint64_t active,
+				   uint64_t seed, struct error *err);
+
 /* The graph with just these edges, connected or not. Errors as above. */
 MUST_CHECK enum status graph_from_edges(struct graph **out, uint32_t n, const uint32_t (*edges)[2],
 					size_t n_edges, struct error *err);

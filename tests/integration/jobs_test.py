@@ -307,6 +307,35 @@ def a_one_peer_job_goes_on_without_a_killed_worker(c):
 
 
 @test
+def a_node_that_comes_late_joins_an_elastic_job(c):
+    nodes = c.mesh(3)
+    path = slow(c, steps=900, n=3, extra="elastic: on\n")
+    with open(path, encoding="utf-8") as f:
+        text = f.read().replace("{min: 3,", "{min: 3, max: 4,")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    nodes[0].ctl("submit", path)
+    wait_steps(c, nodes[0], 30)
+    late = c.daemon("z", seeds=[nodes[0].address])
+    c.wait(30, lambda: ranks(nodes[1]).get("z", {}).get("state") == "running", "the late node's rank runs")
+    j = job(nodes[1])
+    check(j["phase"] == "running" and [r["rank"] for r in j["ranks"]] == [0, 1, 2, 3], str(j))
+    c.wait(20, lambda: ranks(late)["z"]["step"] > 0 and ranks(late)["z"]["round"] > 0 and ranks(late)["z"]["payload_bytes"] > 0, "it exchanges")
+    os.kill(pid_of_worker(nodes[1]), signal.SIGKILL)  # a rank is lost: there is room for its node once more
+    c.wait(LINK_TIMEOUT + 30, lambda: len(job(late)["ranks"]) == 5 and job(late)["ranks"][4]["state"] == "running", "b joins anew as rank 4")
+    for d in nodes + [late]:
+        j = wait_phase(c, d, "done", 60)
+        check(j["mean"]["ranks"] == 4, f"mean of {j['mean']['ranks']}")
+        check([r["state"] for r in j["ranks"]] == ["done", "lost", "done", "done", "done"], str(j["ranks"]))
+        check(all(r["step"] == 900 for r in j["ranks"] if r["state"] == "done"), str([r["step"] for r in j["ranks"]]))
+    models = set()
+    for d in nodes + [late]:
+        d.ctl("export", "job", "-o", f"{d.dir}/mean")
+        models.add(model(f"{d.dir}/mean"))
+    check(len(models) == 1, "the mean model is the same file everywhere")
+
+
+@test
 def a_job_may_list_its_edges(c):
     nodes = c.mesh(4)
     nodes[2].ctl("submit", spec(c, extra="topology: {edges: [[0, 1], [1, 2], [3, 1]]}\n"), "--wait", timeout=60)

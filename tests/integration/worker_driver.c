@@ -130,6 +130,8 @@ static void setup(struct driver *d, uint32_t r)
 	s->rank = r;
 	s->n_ranks = d->n_said != 0 ? d->n_said : d->n;
 	s->neighbours = d->neighbours[r];
+	s->joins = d->joins >> r & 1;
+	s->rows_of = s->joins; /* all rows */
 	s->spec = strdup(d->spec);
 	s->names = strdup(names);
 	snprintf(s->plugin_path, sizeof s->plugin_path, "%s", d->plugin_path);
@@ -148,6 +150,15 @@ void driver_start(struct driver *d)
 		spawn(d, r);
 	for (uint32_t r = 0; r < d->n; r++)
 		setup(d, r);
+}
+
+void driver_late(struct driver *d)
+{
+	uint32_t r = d->n++;
+
+	d->joins |= 1ULL << r;
+	spawn(d, r);
+	setup(d, r);
 }
 
 /* ---- links ---- */
@@ -347,7 +358,7 @@ static void on_link_state(struct driver *d, struct driver_rank *r, const struct 
 	r->links_ended |= 1ULL << peer;
 	if ((d->ranks[peer].links_ended >> self & 1) == 0 || ((d->gone >> self | d->gone >> peer) & 1) != 0)
 		return;
-	if (r->done || d->ranks[peer].done)
+	if (r->done || d->ranks[peer].done || (d->neighbours[self] >> peer & 1) == 0)
 		return;
 	r->links_ended &= ~(1ULL << peer);
 	d->ranks[peer].links_ended &= ~(1ULL << self);
@@ -390,6 +401,7 @@ static void on_msg(struct driver *d, struct driver_rank *r, const struct worker_
 	case WORKER_ORDER:
 	case WORKER_COLLECT:
 	case WORKER_QUIT:
+	case WORKER_ROSTER:
 		driver_die("a worker said %s", worker_type_text(m->type));
 	}
 }

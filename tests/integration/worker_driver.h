@@ -65,6 +65,7 @@ struct driver {
 	int killed;
 	int no_links;            /* the test makes the links */
 	int keep_stderr;         /* the workers' stderr goes to DIR/stderr */
+	uint64_t joins;          /* bit set of ranks that come late */
 	int no_mean;             /* nobody is asked for the mean: workers stay TRAINED */
 	/* After every message of a worker, for those that measure. */
 	void (*on_msg)(struct driver *d, uint32_t rank, const struct worker_msg *m, void *data);
@@ -82,6 +83,8 @@ struct driver {
 /* A ring of n workers for this spec; the paths come from DADAM_BUILD. Makes dir. */
 void driver_init(struct driver *d, uint32_t n, const char *plugin, const char *spec);
 void driver_start(struct driver *d);
+/* The next rank comes late: started with `joins`; neighbours are set before. */
+void driver_late(struct driver *d);
 
 /* One connection between two ranks, handed over to both. */
 void driver_link(struct driver *d, uint32_t a, uint32_t b);

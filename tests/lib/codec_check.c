@@ -36,7 +36,7 @@ FINI(worker, worker_msg_fini)
 /* Model frames get a payload as long as the head says, when raw; activations one number. */
 static uint32_t payload_of(const struct link_msg *m)
 {
-	if (m->type == LINK_ACTIVATION || m->type == LINK_ACTIVATION_GRAD)
+	if (m->type == LINK_ACTIVATION || m->type == LINK_ACTIVATION_GRAD || m->type == LINK_MODEL_COPY)
 		return link_format_bytes(m->u.activation.format);
 	return m->u.delta.encoded_len - (m->u.delta.lossless == LINK_RAW ? 0 : 1);
 }

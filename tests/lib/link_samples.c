@@ -3,7 +3,7 @@
 
 const uint8_t sample_link_types[] = {LINK_UP, LINK_ROUND_BEGIN, LINK_MODEL_DELTA, LINK_ALIVE, LINK_BYE,
 		LINK_MODEL_SUM, LINK_MODEL_MEAN, LINK_PIPELINE_BEGIN, LINK_ACTIVATION, LINK_ACTIVATION_GRAD,
-		LINK_PIPELINE_END, LINK_PIPELINE_ASK_STOP, LINK_PIPELINE_LOST, 0};
+		LINK_PIPELINE_END, LINK_PIPELINE_ASK_STOP, LINK_PIPELINE_LOST, LINK_MODEL_COPY, 0};
 
 static void fill_delta(struct link_model_delta *d, uint32_t payload)
 {
@@ -40,6 +40,7 @@ void sample_link(struct link_msg *m, enum link_type type, uint32_t payload, enum
 		m->u.up.next_round = u64();
 		m->u.up.n_params = u64();
 		m->u.up.segment = within(1, LINK_MAX_SEGMENT);
+		m->u.up.joining = 1;
 		break;
 	case LINK_ROUND_BEGIN:
 		m->u.begin.round = u64();
@@ -49,6 +50,7 @@ void sample_link(struct link_msg *m, enum link_type type, uint32_t payload, enum
 		m->u.begin.cut_round = u64();
 		m->u.begin.dense = 1;
 		m->u.begin.halvings = u32();
+		m->u.begin.joining = 1;
 		break;
 	case LINK_MODEL_DELTA:
 	case LINK_MODEL_SUM:
@@ -70,6 +72,7 @@ void sample_link(struct link_msg *m, enum link_type type, uint32_t payload, enum
 		break;
 	case LINK_ACTIVATION:
 	case LINK_ACTIVATION_GRAD:
+	case LINK_MODEL_COPY:
 		fill_activation(&m->u.activation, payload);
 		break;
 	case LINK_PIPELINE_END:

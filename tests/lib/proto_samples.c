@@ -10,7 +10,7 @@ const uint8_t sample_peer_types[] = {PEER_HELLO, PEER_PING, PEER_PONG, PEER_MEMB
 		PEER_LINK_ANSWER, PEER_LINK_HELLO, PEER_LINK_ACCEPT, 0};
 const uint8_t sample_worker_types[] = {WORKER_SETUP, WORKER_LINK_HANDOVER, WORKER_RANK_GONE, WORKER_ORDER,
 		WORKER_COLLECT, WORKER_QUIT, WORKER_READY, WORKER_PROGRESS, WORKER_LOG, WORKER_LINK_STATE,
-		WORKER_MEAN, WORKER_DONE, WORKER_FAILED, 0};
+		WORKER_MEAN, WORKER_DONE, WORKER_FAILED, WORKER_ROSTER, 0};
 
 int sample_is_greatest;
 uint32_t sample_last;
@@ -242,6 +242,7 @@ static void fill_terms(struct job_terms *t)
 	t->step_timeout_ms = u64();
 	t->stages = within(1, CONTROL_STAGES);
 	TEXT(t->place);
+	t->elastic = 1;
 }
 
 static struct job_ballot ballot(void)
@@ -265,6 +266,7 @@ static void fill_record(struct job_record *m)
 	for (uint32_t i = 0; i < m->n_ranks; i++) {
 		m->ranks[i].version = u64();
 		fill_rank(&m->ranks[i].view, i);
+		m->ranks[i].active = u64();
 	}
 	m->started_ms = u64();
 	m->ended_ms = u64();
@@ -410,6 +412,10 @@ static void fill_setup(struct worker_setup *s)
 	TEXT(s->plugin_path);
 	TEXT(s->data_roots);
 	TEXT(s->job_dir);
+	s->joins = 1;
+	s->rows_rank = within(1, JOB_MAX_RANKS - 1);
+	s->rows_of = within(1, JOB_MAX_RANKS);
+	s->active = u64();
 }
 
 static void fill_worker(struct worker_msg *m)
@@ -426,6 +432,11 @@ static void fill_worker(struct worker_msg *m)
 	case WORKER_RANK_GONE:
 		m->u.gone.rank = within(1, JOB_MAX_RANKS - 1);
 		TEXT(m->u.gone.why);
+		break;
+	case WORKER_ROSTER:
+		m->u.roster = (struct worker_roster){.n_ranks = within(1, JOB_MAX_RANKS)};
+		m->u.roster.active = u64();
+		m->u.roster.neighbours = u64();
 		break;
 	case WORKER_ORDER:
 		m->u.order.kind = JOB_ORDER_STOP;

@@ -68,6 +68,7 @@ static void fill_terms(struct job_terms *t, const struct sim_job *job)
 	t->fail_on_loss = job->fail_on_loss != 0;
 	(void)snprintf(t->place, sizeof t->place, "%s", job->place != NULL ? job->place : "");
 	t->stages = job->place != NULL ? job->min : 0;
+	t->elastic = job->elastic != 0;
 	t->link_timeout_ms = 3000;
 	t->step_timeout_ms = 2000;
 }

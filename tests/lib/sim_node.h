@@ -52,6 +52,7 @@ struct sim_job {
 	uint64_t wait_ms;     /* 0: 20000 */
 	int fail_on_loss;
 	const char *place;    /* of a pipeline: the nodes of its ranks; NULL: none */
+	int elastic;
 };
 struct id sim_node_submit(struct sim_nodes *s, uint32_t node, const struct sim_job *job);
 void sim_node_stop_job(struct sim_nodes *s, uint32_t node, const struct id *job);

@@ -60,11 +60,42 @@ static void say_progress(struct sim_nodes *s, uint32_t node, const struct puppet
 	say(s, node, &job, &m);
 }
 
+/* Close all links of a puppet; the far ends see it. */
+static void close_links(struct sim_nodes *s, uint32_t node, const struct id *job, uint64_t but_rank, uint64_t newest)
+{
+	for (uint32_t w = 0; w < s->n_wires; w++)
+		for (int e = 0; e < 2; e++) {
+			struct sim_end *end = &s->wires[w].end[e];
+
+			if (end->node == node && end->open && end->handed && id_equal(&end->job, job) &&
+					(newest == 0 || (end->rank == but_rank && end->link < newest)))
+				sim_close(s, w, e);
+		}
+}
+
+/* The link for the copy is up: it is here at once, and that link is over. */
+static void got_copy(struct sim_nodes *s, uint32_t node, struct puppet *p)
+{
+	struct id job = p->job;
+
+	if (p->up == 0)
+		return;
+	p->state = CONTROL_RANK_RUNNING;
+	p->step = 100;
+	later(s, node, p, TRAIN_MS / 2, SIM_P_TRAINED);
+	close_links(s, node, &job, 0, 0);
+	say_progress(s, node, p, WORKER_PROGRESS);
+}
+
 /* Links to all that are there: training begins. */
 static void try_run(struct sim_nodes *s, uint32_t node, struct puppet *p)
 {
 	enum sim_puppet manner = s->nodes[node].manner;
 
+	if (p->state == CONTROL_RANK_READY && p->joins) {
+		got_copy(s, node, p);
+		return;
+	}
 	if (p->state != CONTROL_RANK_READY || (p->wanted & ~p->up & ~p->gone) != 0)
 		return;
 	p->state = CONTROL_RANK_RUNNING;
@@ -89,6 +120,7 @@ void sim_puppet_spawn(struct sim_nodes *s, uint32_t node, const struct worker_se
 		p->rank = setup->rank;
 		p->n_ranks = setup->n_ranks;
 		p->wanted = setup->neighbours;
+		p->joins = setup->joins;
 		p->state = CONTROL_RANK_STARTING;
 		if (h->manner != SIM_PUPPET_NEVER_READY)
 			later(s, node, p, h->load_ms, SIM_P_LOADED);
@@ -120,19 +152,6 @@ void sim_puppet_msg(struct sim_nodes *s, uint32_t node, const struct id *job, co
 		p->told_stop = 1;
 		later(s, node, p, 200, SIM_P_STOPPED);
 	}
-}
-
-/* Close all links of a puppet; the far ends see it. */
-static void close_links(struct sim_nodes *s, uint32_t node, const struct id *job, uint64_t but_rank, uint64_t newest)
-{
-	for (uint32_t w = 0; w < s->n_wires; w++)
-		for (int e = 0; e < 2; e++) {
-			struct sim_end *end = &s->wires[w].end[e];
-
-			if (end->node == node && end->open && end->handed && id_equal(&end->job, job) &&
-					(newest == 0 || (end->rank == but_rank && end->link < newest)))
-				sim_close(s, w, e);
-		}
 }
 
 static void over(struct sim_nodes *s, uint32_t node, struct puppet *p, int status, int sig)

@@ -202,6 +202,10 @@ Test(check, an_algorithm_is_refused_what_it_does_not_have)
 			{"name: cd-adam, momentum: .9", "", "`momentum` is for SGD"},
 			{"name: local-sgd", "topology: ring\n", "allowed: complete"},
 			{"name: d-psgd, momentum: .9", "topology: one-peer-exponential\n", ""},
+			{"name: d-adam, moments: mixed", "elastic: on\n", ""},
+			{"name: cd-adam", "elastic: on\n", "elastic: cd-adam does not send parameters"},
+			{"name: d-psgd", "elastic: on\ntopology: one-peer-exponential\n", "is for a fixed number of ranks"},
+			{"name: d-psgd", "elastic: on\nedges: [[0, 1], [1, 2], [2, 3]]\n", "topology edges is for a fixed number of ranks"},
 			{"name: cd-adam", "topology: one-peer-exponential\n", "is directed"},
 			{"name: central-adam, period: 2", "topology: complete\n", "found period 2, allowed: 1"},
 	};

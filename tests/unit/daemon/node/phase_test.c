@@ -44,7 +44,21 @@ static const struct {
 	{"DDDD", 0, 1, 0, 0, CONTROL_DONE, ""},
 	{"DDOD", 0, 1, 0, 0, CONTROL_STOPPED, "stopped by order"},
 	{"RRRR", 0, 1, 0, 1, CONTROL_FAILED, "the verdict"},
+	/* the last one came late: it counts once it has run */
+	{"RRRi", 0, 0, 0, 0, CONTROL_RUNNING, ""},
+	{"RRRe", 8, 0, 1, 0, CONTROL_RUNNING, ""},
+	{"RRRl", 0, 0, 1, 0, CONTROL_RUNNING, ""},
+	{"TTTs", 0, 0, 0, 0, CONTROL_FINISHING, "waits for n0, n1, n2"},
+	{"DDDe", 0, 0, 0, 0, CONTROL_DONE, ""},
+	{"RRRr", 8, 0, 0, 0, CONTROL_RUNNING, "goes on with 3 of 4 ranks; rank 3 (n3)"},
+	{"DDDr", 0, 0, 0, 0, CONTROL_RUNNING, ""},
 };
+
+/* Small letters are ranks that came late: iserdl. */
+static char late_letter(char c)
+{
+	return c >= 'a' ? (char)(c - 'a' + 'A') : c;
+}
 
 static void make(struct job_record *r, struct job_rank ranks[8], size_t i)
 {
@@ -61,7 +75,8 @@ static void make(struct job_record *r, struct job_rank ranks[8], size_t i)
 		struct control_rank *v = &ranks[k].view;
 
 		v->rank = k;
-		v->state = (enum control_rank_state)(strchr(letters, rows[i].ranks[k]) - letters);
+		ranks[k].active = rows[i].ranks[k] >= 'a' ? 15 : 0;
+		v->state = (enum control_rank_state)(strchr(letters, late_letter(rows[i].ranks[k])) - letters);
 		(void)snprintf(v->node_name, sizeof v->node_name, "n%u", k);
 		if (phase_rank_is_final(v->state))
 			(void)snprintf(v->why, sizeof v->why, "reason %u", k);

@@ -99,6 +99,22 @@ Test(graph, neighbours_are_ascending_and_mutual_and_edges_come_once)
 	graph_destroy(g);
 }
 
+Test(graph, a_topology_over_some_ranks_leaves_the_others_alone)
+{
+	const struct topology ring = {.kind = TOPOLOGY_RING}, cube = {.kind = TOPOLOGY_HYPERCUBE};
+	static const uint32_t want[][2] = {{0, 2}, {0, 6}, {2, 3}, {3, 6}};
+	uint32_t edges[8][2];
+	struct graph *g;
+
+	cr_assert_eq(graph_build_over(&g, &ring, 7, 0x4d, 1, NULL), ST_OK);
+	cr_assert_eq(graph_n(g), 7);
+	cr_assert_eq(graph_n_edges(g), 4);
+	graph_edges(g, edges);
+	cr_assert_arr_eq(edges, want, sizeof want);
+	graph_destroy(g);
+	cr_assert_eq(graph_build_over(&g, &cube, 7, 0x0d, 1, NULL), ST_INVALID, "three are no cube");
+}
+
 Test(graph, another_seed_gives_another_random_graph_and_the_same_seed_the_same)
 {
 	const struct topology t = {.kind = TOPOLOGY_RANDOM, .degree = 4};

@@ -1,0 +1,143 @@
+/* Real workers, no daemon: three of a ring run, a fourth comes. It gets a copy from rank 0, takes its place between
+ * ranks 2 and 0, and all four end at the same step with one mean; another one dies on its way, and nobody minds. */
+#include "tests/integration/worker_driver.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STEPS 240U
+#define DEADLINE_MS 60000
+
+static const char spec[] = "name: t\nseed: 5\nmodel: {plugin: slow, options: {params: 3000, delay_ms: 10}}\ndata: {format: none}\n"
+			   "algorithm: {name: d-adam, period: 3}\ntopology: ring\nbatch: 4\nsteps: 240\nwire: {segment: 1024}\n";
+
+static int has_run(const struct driver *d, void *data)
+{
+	(void)data;
+	return d->ranks[0].last.view.step >= 30;
+}
+
+static int is_ready(const struct driver *d, void *data)
+{
+	(void)data;
+	return d->ranks[3].ready;
+}
+
+static int is_running(const struct driver *d, void *data)
+{
+	(void)data;
+	return d->ranks[3].last.state == CONTROL_RANK_RUNNING;
+}
+
+static int has_rounds(const struct driver *d, void *data)
+{
+	(void)data;
+	return d->ranks[3].last.view.step >= 90;
+}
+
+static void until(struct driver *d, int (*cond)(const struct driver *d, void *data), const char *what)
+{
+	if (driver_until(d, cond, NULL, DEADLINE_MS) == 0)
+		return;
+	for (uint32_t r = 0; r < d->n; r++)
+		printf("# rank %u: state %d step %llu round %llu waits for %d\n%s\n", r, (int)d->ranks[r].last.state,
+				(unsigned long long)d->ranks[r].last.view.step, (unsigned long long)d->ranks[r].last.view.round,
+				d->ranks[r].last.view.waiting_for, d->ranks[r].log.data != NULL ? (char *)d->ranks[r].log.data : "");
+	driver_die("%s: not in %d ms", what, DEADLINE_MS);
+}
+
+/* Ring over the ranks of `active`. */
+static void tell_roster(struct driver *d, uint32_t to, uint64_t active)
+{
+	struct worker_msg m = {.type = WORKER_ROSTER, .u.roster = {.n_ranks = 4, .active = active, .neighbours = d->neighbours[to]}};
+
+	driver_send(d, to, &m);
+}
+
+static void start(struct driver *d)
+{
+	driver_init(d, 3, "slow", spec);
+	driver_start(d);
+	until(d, has_run, "30 steps");
+	d->neighbours[3] = 1 << 0 | 1 << 2;
+	d->ranks[3].fd = -1;
+	driver_late(d);
+	for (uint32_t r = 0; r < 3; r++)
+		tell_roster(d, r, 7);
+	until(d, is_ready, "the fourth rank is ready");
+	d->neighbours[0] |= 1 << 3;
+	driver_link(d, 0, 3);
+}
+
+/* The fourth has its copy: its links, and the graph of four. */
+static void take_in(struct driver *d)
+{
+	until(d, is_running, "the fourth rank has its copy");
+	d->neighbours[0] = 1 << 1 | 1 << 3;
+	d->neighbours[2] = 1 << 1 | 1 << 3;
+	for (uint32_t r = 0; r < 4; r++)
+		tell_roster(d, r, 15);
+	driver_link(d, 2, 3);
+}
+
+static void check_end(struct driver *d, uint32_t r)
+{
+	const struct driver_rank *k = &d->ranks[r];
+
+	if (!k->done || k->last.view.step != STEPS || k->last.view.missed_segments != 0 || !(k->worst_row <= 1e-12))
+		driver_die("rank %u: done %d, step %llu, %llu segments missed, row off by %g:\n%s", r, k->done,
+				(unsigned long long)k->last.view.step, (unsigned long long)k->last.view.missed_segments, k->worst_row,
+				(char *)k->log.data);
+}
+
+static void join(void)
+{
+	struct driver d;
+
+	start(&d);
+	take_in(&d);
+	if (driver_run(&d, DEADLINE_MS) != 0)
+		driver_die("not over");
+	for (uint32_t r = 0; r < 4; r++)
+		check_end(&d, r);
+	if (strstr((char *)d.ranks[3].log.data, "joins with a copy made after step") == NULL || d.ranks[3].last.view.payload_bytes == 0)
+		driver_die("rank 3 has no part in it:\n%s", (char *)d.ranks[3].log.data);
+	if (d.ranks[0].mean.of != 4)
+		driver_die("the mean is of %u", d.ranks[0].mean.of);
+	if ((d.ranks[0].links_up >> 2 & 1) != 0 && strstr(d.ranks[0].link_why[2], "no neighbour any more") == NULL)
+		driver_die("the old link is still there: %s", d.ranks[0].link_why[2]);
+	driver_fini(&d);
+	driver_ok("a fourth rank joins three that run: all end at step %u, the mean is of 4", STEPS);
+}
+
+static void die(int with_links)
+{
+	struct driver d;
+
+	start(&d);
+	if (with_links) {
+		take_in(&d);
+		until(&d, has_rounds, "it takes steps");
+	}
+	driver_kill(&d, 3, SIGKILL);
+	if (driver_run(&d, DEADLINE_MS) != 0)
+		driver_die("not over");
+	for (uint32_t r = 0; r < 3; r++)
+		if (!d.ranks[r].done || d.ranks[r].last.view.step != STEPS)
+			driver_die("rank %u ended at step %llu", r, (unsigned long long)d.ranks[r].last.view.step);
+	driver_fini(&d);
+	driver_ok("a rank that is killed %s hurts nobody", with_links ? "after it has joined" : "while it gets its copy");
+}
+
+int main(void)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	signal(SIGPIPE, SIG_IGN);
+	join();
+	die(0);
+	die(1);
+	driver_plan();
+	return 0;
+}
