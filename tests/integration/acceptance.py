@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """The acceptance statements that hold today, on real daemons: prints statement, bound, figure, verdict.
 
-    DADAM_BUILD=build-tests python3 tests/integration/acceptance.py [1 2 3 5 6 7 8 11 12 13 14 15]
+    DADAM_BUILD=build-tests python3 tests/integration/acceptance.py [1 2 3 5 6 7 8 10 11 12 13 14 15]
 
-Statement 9 is the simulator test gossip_only; 10 needs joiners, which there are none of yet. 14 and 15 count
-iterations: one process, no daemons.
+Statement 9 is the simulator test gossip_only. 14 and 15 count iterations: one process, no daemons.
 
 The numbers are the reference's (tests/golden/ACCEPTANCE.md). Speaks TAP, so that the test log counts it.
 """
@@ -208,6 +207,28 @@ def statement_8(cluster, nodes):
            job["phase"] == "failed" and job["step"] == 0 and "qsgd" in job["why"].lower())
 
 
+def statement_10(cluster, nodes):
+    """Churn: N = 8, p = 8; a daemon dies after step 300 and comes back; its rank is another one then (elastic)."""
+    path = os.path.join(cluster.dir, "job.yaml")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(spec(900, elastic="on", workers=dict(min=8, max=8, wait="1m"), timeouts=dict(link="1s")))
+    job = nodes[0].ctl("submit", path, "--id-only").stdout.strip()
+    cluster.wait(60, lambda: show(nodes[0], job)["step"] >= 300, "300 steps", every=0.01)
+    nodes[3].kill()
+    left = show(nodes[0], job)["step"]
+    nodes[3].start()
+    cluster.wait(60, lambda: len(show(nodes[0], job)["ranks"]) == 9 and show(nodes[0], job)["ranks"][8]["state"] in ("running", "trained", "done"),
+                 "the node has a rank again", every=0.01)
+    back = show(nodes[0], job)["ranks"][8]["step"]
+    end = expect_done(ended(cluster, nodes[0], job, 120))
+    done = [r for r in end["ranks"] if r["state"] == "done"]
+    report(10, f"rank 3 leaves at step {left}, its node is back as rank 8 at step {back}", "8 ranks end, one lost",
+           f"{len(done)} of {len(end['ranks'])}, mean of {end['mean']['ranks']}", len(done) == 8 and end["mean"]["ranks"] == 8)
+    mean, worst = end["mean"]["metrics"]["loss"] - .3365, max(r["metrics"]["loss"] for r in done) - .3365
+    report(10, "excess of the mean model over Bayes at t=900", "<= .070", f"{mean:.4f}", mean <= .070)
+    report(10, "excess of the worst worker over Bayes at t=900", "<= .079", f"{worst:.4f}", worst <= .079)
+
+
 def statement_12(cluster, nodes):
     """Topologies, N = 16, p = 8, eta 8e-3: is the target reached at the bound (for the star: not before it)?"""
     sent = {}
@@ -336,8 +357,8 @@ def statement_11(cluster, nodes):
 
 def main():
     wanted = {int(a) for a in sys.argv[1:]} or {1, 2, 3, 11, 14, 15}
-    on_eight = {3: statement_3, 5: statement_5, 6: statement_6, 7: statement_7, 8: statement_8, 11: statement_11,
-                13: statement_13}
+    on_eight = {3: statement_3, 5: statement_5, 6: statement_6, 7: statement_7, 8: statement_8, 10: statement_10,
+                11: statement_11, 13: statement_13}
     print("# statement | bound | figure | verdict")
     if 1 in wanted:
         statement_1()
