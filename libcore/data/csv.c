@@ -146,7 +146,7 @@ static enum status header_from_record(struct header *h, size_t *places, struct r
 	s.at = record.text;
 	s.end = record.text + record.len;
 	while (st == ST_OK && s.more) {
-		struct cell cell;
+		struct cell cell = {0};
 
 		st = next_cell(&s, delimiter, &text, &cell, err);
 		if (st == ST_OK)

@@ -182,7 +182,7 @@ static enum status parse_header(struct safetensors *out, const char *text, size_
 	enum status st = ST_OK;
 
 	while (st == ST_OK && next_key(&s, &first, name, sizeof name, &st, err)) {
-		struct safetensors_part *part;
+		struct safetensors_part *part = NULL;
 
 		if (strcmp(name, "__metadata__") == 0) {
 			st = skip_metadata(&s, err);
