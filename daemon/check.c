@@ -128,15 +128,7 @@ static enum status check_algorithm(const struct job_spec *s, struct error *err)
 	}
 	if (s->elastic)
 		st = check_elastic(s, &a, err);
-	if (st != ST_OK)
-		return st;
-	if (a.complete && strcmp(s->topology, "complete") != 0) {
-		(void)error_set(err, ST_INVALID, "algorithm: %s averages over all ranks, found topology %s, allowed: complete",
-				name, topology_name(s->topology));
-		error_hint(err, "write `topology: complete`");
-		return ST_INVALID;
-	}
-	return ST_OK;
+	return st;
 }
 
 /* Ranks whose rows differ in kind, and second moments that never meet. */

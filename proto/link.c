@@ -27,6 +27,7 @@ static const struct map_field begin[] = {
 		MAP_ANY_(5, T, cut_round),
 		MAP_BOOL_(6, T, dense),
 		MAP_ANY_(7, T, halvings),
+		MAP_BYTES_(8, T, lost, 0),
 		MAP_BOOL_(9, T, joining),
 };
 #undef T
@@ -44,6 +45,7 @@ static const struct map_field delta[] = {
 		MAP_ANY_(8, T, seq),
 		MAP_ANY_(9, T, hash),
 		MAP_BOOL_(10, T, dense),
+		MAP_BOOL_(11, T, mean),
 };
 #undef T
 static const struct map map_delta = MAP_OF(link_model_delta, dadam__model_delta__descriptor, delta);

@@ -10,6 +10,8 @@
 #define LINK_MAX_LAYERS 65536U
 #define LINK_MAX_NUMBERS ((uint64_t)1 << 40) /* in one activation */
 
+#define LINK_LOST_BYTES (64U * 63U / 2 / 8) /* a bit for every pair of ranks */
+
 enum link_type {
 	LINK_UP = 32,          /* first frame of each side */
 	LINK_ROUND_BEGIN = 33,
@@ -48,6 +50,7 @@ struct link_round_begin {
 	uint8_t joining;     /* the sender comes late: it only takes in this round */
 	enum link_cut cut;   /* an order on its way ... */
 	uint64_t cut_round;  /* ... to be followed after this round */
+	uint8_t lost[LINK_LOST_BYTES]; /* exact means: bit set of the graph's links that are lost, in ascending order */
 };
 
 struct link_model_delta { /* also MODEL_SUM and MODEL_MEAN */
@@ -61,6 +64,7 @@ struct link_model_delta { /* also MODEL_SUM and MODEL_MEAN */
 	uint64_t seq;         /* algorithms with replicas: number of the difference; dense: of the last one in it */
 	uint64_t hash;        /* of the replica's segment after it; 0: not said */
 	uint8_t dense;        /* the replica itself, not a difference */
+	uint8_t mean;         /* exact means, on the way up: not a sum but the mean, which somebody above lacks */
 };
 
 struct link_stage {

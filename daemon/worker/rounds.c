@@ -3,6 +3,7 @@
 
 #include "libcore/base/mem.h"
 #include "libcore/mix/mix.h"
+#include "libcore/round/tree.h"
 
 #include <assert.h>
 #include <math.h>
@@ -16,6 +17,7 @@ struct rounds {
 	struct rounds_config cfg;
 	struct gossip *machine;
 	struct differences *differences; /* NULL: parameters are sent */
+	struct means *means;             /* NULL: no exact means */
 	uint64_t missed;
 	struct gossip_mix shown; /* the row that was logged last */
 	int stepping, failed, halve; /* halve: the machine shall hear of it */
@@ -36,6 +38,10 @@ enum status rounds_create(struct rounds **out, const struct rounds_config *cfg, 
 	if (st == ST_OK && cfg->exchange != NULL)
 		st = differences_create(&r->differences, &(struct differences_config){.exchange = *cfg->exchange,
 				.order = cfg->gossip.order, .links = cfg->links, .x = cfg->x}, err);
+	if (st == ST_OK && cfg->gossip.order == GOSSIP_TREE)
+		st = means_create(&r->means, &(struct means_config){.links = cfg->links, .exchanged = cfg->exchanged,
+				.segment = cfg->segment, .window = cfg->gossip.window, .rank = cfg->gossip.rank,
+				.n_ranks = cfg->gossip.n_ranks, .data = cfg->host.data, .log = cfg->host.log}, err);
 	if (st != ST_OK) {
 		rounds_destroy(r);
 		return st;
@@ -50,6 +56,7 @@ void rounds_destroy(struct rounds *r)
 		return;
 	gossip_destroy(r->machine);
 	differences_destroy(r->differences);
+	means_destroy(r->means);
 	mem_free(r);
 }
 
@@ -149,6 +156,8 @@ static void mix_segments(struct rounds *r, const struct gossip_action *a)
 			links_release(r->cfg.links, mix->terms[i].slot, a->segment);
 }
 
+_Static_assert(sizeof(struct tree_lost) == LINK_LOST_BYTES, "the set of lost links travels as it is");
+
 static void send_begin(struct rounds *r, const struct gossip_action *a)
 {
 	struct link_msg m = {.type = LINK_ROUND_BEGIN,
@@ -156,7 +165,31 @@ static void send_begin(struct rounds *r, const struct gossip_action *a)
 					.joining = a->joining,
 					.cut = a->cut ? LINK_CUT_STOP : LINK_CUT_NONE, .cut_round = a->cut_round}};
 
+	if (a->lost != NULL)
+		memcpy(m.u.begin.lost, a->lost->bits, sizeof m.u.begin.lost);
 	links_send(r->cfg.links, a->slot, &m);
+}
+
+static void fail_send(struct rounds *r, enum status st, const struct error *err)
+{
+	r->failed = st != ST_OK;
+	if (st != ST_OK)
+		r->cfg.host.fail(r->cfg.host.data, err);
+}
+
+/* Exact means: what is new beside the actions of gossip. */
+static void carry_mean(struct rounds *r, const struct gossip_action *a)
+{
+	struct error err = {0};
+
+	if (r->failed)
+		return;
+	if (a->type == GOSSIP_DO_TAKE)
+		means_take(r->means, a);
+	else if (a->type == GOSSIP_DO_SUM)
+		fail_send(r, means_sum(r->means, a, &err), &err);
+	else
+		fail_send(r, means_spread(r->means, a, &err), &err);
 }
 
 static void send_segments(struct rounds *r, const struct gossip_action *a)
@@ -169,9 +202,7 @@ static void send_segments(struct rounds *r, const struct gossip_action *a)
 		return;
 	st = r->differences != NULL ? differences_send(r->differences, a, &err)
 				    : links_send_model(r->cfg.links, a->slots, &m, own_segment(r, a->segment), &err);
-	r->failed = st != ST_OK;
-	if (st != ST_OK)
-		r->cfg.host.fail(r->cfg.host.data, &err);
+	fail_send(r, st, &err);
 }
 
 static void send_up(struct rounds *r, const struct gossip_action *a)
@@ -205,6 +236,8 @@ static void round_over(struct rounds *r, const struct gossip_action *a)
 	enum guard_verdict v = r->differences != NULL ? differences_round_over(r->differences, &text) : GUARD_FINE;
 
 	r->missed += a->missed;
+	if (r->means != NULL)
+		means_round_over(r->means, a);
 	if (news != NULL)
 		r->cfg.host.log(r->cfg.host.data, 1, news);
 	if (v == GUARD_HALVE) {
@@ -262,6 +295,11 @@ static void carry_out(struct rounds *r, const struct gossip_action *a)
 		break;
 	case GOSSIP_DO_SERVE:
 		host->serve(host->data, a->slot, a->step);
+		break;
+	case GOSSIP_DO_SUM:
+	case GOSSIP_DO_TAKE:
+	case GOSSIP_DO_SPREAD:
+		carry_mean(r, a);
 		break;
 	}
 }
@@ -352,6 +390,7 @@ static void fill_begin(struct gossip_event *ev, const struct link_round_begin *b
 void rounds_link(struct rounds *r, const struct links_event *from)
 {
 	struct gossip_event ev = {.slot = from->slot, .rank = from->rank, .accepted = from->accepted};
+	struct tree_lost lost;
 
 	switch (from->type) {
 	case LINKS_OPEN:
@@ -365,12 +404,15 @@ void rounds_link(struct rounds *r, const struct links_event *from)
 	case LINKS_BEGIN:
 		ev.type = GOSSIP_EV_ROUND_BEGIN;
 		fill_begin(&ev, &from->msg->u.begin);
+		memcpy(lost.bits, from->msg->u.begin.lost, sizeof lost.bits);
+		ev.lost = &lost;
 		break;
 	case LINKS_MODEL:
 		ev.type = GOSSIP_EV_SEGMENT;
 		ev.round = from->msg->u.delta.round;
 		ev.segment = from->msg->u.delta.segment;
 		ev.dense = from->msg->u.delta.dense;
+		ev.mean = from->msg->u.delta.mean;
 		break;
 	case LINKS_ALIVE:
 		ev.type = GOSSIP_EV_ALIVE;

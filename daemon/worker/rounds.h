@@ -9,6 +9,7 @@
 
 #include "daemon/worker/differences.h"
 #include "daemon/worker/links.h"
+#include "daemon/worker/means.h"
 #include "libcore/round/gossip.h"
 
 #include <stddef.h>

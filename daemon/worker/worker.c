@@ -211,11 +211,18 @@ static enum status make_links(struct worker *w, struct error *err)
 			.zstd = wire_mode_of(w->spec.zstd), .compress = algo_has_replicas(&w->algo) ? &w->compress : NULL,
 			.data = w, .on_event = on_links};
 
-	cfg.delta = w->algo.exchange == ALGO_PARAMETERS ? wire_mode_of(w->spec.delta) : WIRE_OFF;
+	cfg.delta = w->algo.exchange == ALGO_PARAMETERS && !w->algo.exact ? wire_mode_of(w->spec.delta) : WIRE_OFF;
 	if (w->topology.kind == TOPOLOGY_ONE_PEER)
 		cfg.delta = WIRE_OFF; /* what was sent last went to another neighbour */
 	memcpy(cfg.congestion, w->spec.congestion, sizeof cfg.congestion);
 	return links_create(&w->links, w->loop, &cfg, err);
+}
+
+static enum status make_graph(struct worker *w, struct error *err)
+{
+	return w->setup.active != 0
+		? graph_build_over(&w->graph, &w->topology, w->setup.n_ranks, w->setup.active, w->spec.seed, err)
+		: graph_build(&w->graph, &w->topology, w->setup.n_ranks, w->spec.seed, err);
 }
 
 static enum status make_rounds(struct worker *w, struct error *err)
@@ -231,11 +238,11 @@ static enum status make_rounds(struct worker *w, struct error *err)
 		exchange.gamma = exchange_default_gamma(&w->compress, longest, algo_order(&w->algo), w->spec.period);
 	cfg.exchange = algo_has_replicas(&w->algo) ? &exchange : NULL;
 	cfg.exchanged = w->algo.exchange == ALGO_GRADIENTS ? trainer_grad(w->trainer) : trainer_x(w->trainer);
-	cfg.gossip = (struct gossip_config){.order = algo_order(&w->algo), .one_peer = w->topology.kind == TOPOLOGY_ONE_PEER,
+	cfg.gossip = (struct gossip_config){.order = algo_order(&w->algo), .one_peer = w->topology.kind == TOPOLOGY_ONE_PEER && !w->algo.exact,
 			.joins = w->setup.joins != 0, .rank = w->setup.rank, .n_ranks = w->setup.n_ranks,
 			.neighbours = w->setup.neighbours, .n_segments = links_n_segments(w->links), .window = WINDOW,
 			.period = w->spec.period, .steps = trainer_total_steps(w->trainer),
-			.evaluate_every = w->spec.evaluate_every};
+			.evaluate_every = w->spec.evaluate_every, .graph = w->graph};
 	return rounds_create(&w->rounds, &cfg, err);
 }
 
@@ -243,13 +250,9 @@ static enum status make_gather(struct worker *w, struct error *err)
 {
 	struct gather_config cfg = {.links = w->links, .rank = w->setup.rank, .n_ranks = w->setup.n_ranks,
 			.segment = w->spec.segment, .window = WINDOW, .x = trainer_x(w->trainer),
-			.mean = trainer_grad(w->trainer), .data = w, .over = on_gathered, .fail = worker_fail};
-	enum status st = w->setup.active != 0
-		? graph_build_over(&w->graph, &w->topology, w->setup.n_ranks, w->setup.active, w->spec.seed, err)
-		: graph_build(&w->graph, &w->topology, w->setup.n_ranks, w->spec.seed, err);
+			.mean = trainer_grad(w->trainer), .graph = w->graph, .data = w, .over = on_gathered, .fail = worker_fail};
 
-	cfg.graph = w->graph;
-	return st == ST_OK ? gather_create(&w->gather, &cfg, err) : st;
+	return gather_create(&w->gather, &cfg, err);
 }
 
 /* What the daemon said while the model was loading is not lost: the machine hears it when it is there. */
@@ -274,6 +277,8 @@ static void on_loaded(struct worker *w)
 	struct error err = {0};
 	enum status st = make_links(w, &err);
 
+	if (st == ST_OK)
+		st = make_graph(w, &err);
 	if (st == ST_OK)
 		st = make_rounds(w, &err);
 	if (st == ST_OK)

@@ -14,12 +14,12 @@ static const struct row rows[ALGO_KINDS] = {
 	[ALGO_CD_ADAM] = {"cd-adam", true, {.exchange = ALGO_DIFFERENCES_LAGGED}},
 	[ALGO_CHOCO_SGD] = {"choco-sgd", false, {.exchange = ALGO_DIFFERENCES_FRESH}},
 	[ALGO_D_PSGD] = {"d-psgd", false, {.exchange = ALGO_PARAMETERS}},
-	[ALGO_LOCAL_ADAM] = {"local-adam", true, {.exchange = ALGO_PARAMETERS, .complete = true}},
-	[ALGO_LOCAL_SGD] = {"local-sgd", false, {.exchange = ALGO_PARAMETERS, .complete = true}},
+	[ALGO_LOCAL_ADAM] = {"local-adam", true, {.exchange = ALGO_PARAMETERS, .exact = true}},
+	[ALGO_LOCAL_SGD] = {"local-sgd", false, {.exchange = ALGO_PARAMETERS, .exact = true}},
 	[ALGO_CENTRAL_ADAM] = {"central-adam", true,
-			{.exchange = ALGO_GRADIENTS, .step_last = true, .every_step = true, .complete = true}},
+			{.exchange = ALGO_GRADIENTS, .step_last = true, .every_step = true, .exact = true}},
 	[ALGO_CENTRAL_SGD] = {"central-sgd", false,
-			{.exchange = ALGO_GRADIENTS, .step_last = true, .every_step = true, .complete = true}},
+			{.exchange = ALGO_GRADIENTS, .step_last = true, .every_step = true, .exact = true}},
 };
 
 const char *algo_name(enum algo_kind kind)
@@ -72,6 +72,8 @@ bool algo_has_replicas(const struct algo *a)
 
 enum gossip_order algo_order(const struct algo *a)
 {
+	if (a->exact)
+		return GOSSIP_TREE;
 	switch (a->exchange) {
 	case ALGO_PARAMETERS:
 	case ALGO_GRADIENTS:

@@ -13,8 +13,8 @@
  * Purely local second moments are biased where the ranks' data differ: coordinate by coordinate to the
  * median of the ranks' minima. Mixed moments (three times the bytes) cure that.
  *
- * SGD is heavy ball when a momentum is given. Exact means are the dense exchange on the complete graph,
- * whose Metropolis weights are 1/N. Nothing else in the house looks at a name: it asks the row. */
+ * SGD is heavy ball when a momentum is given. Exact means go over a spanning tree of the job's links: two
+ * vectors a round and link, whatever the topology (gossip_tree.c). Nothing else in the house looks at a name: it asks the row. */
 #ifndef LIBCORE_ROUND_ALGO_H
 #define LIBCORE_ROUND_ALGO_H
 
@@ -57,7 +57,7 @@ struct algo {
 	enum algo_exchange exchange;
 	bool step_last;  /* the gradient of a round's step is applied after the round */
 	bool every_step; /* the period must be 1 */
-	bool complete;   /* everybody with everybody, whatever the topology of the job */
+	bool exact;      /* the mean over all ranks, over a spanning tree of the links */
 	bool mixed_moments;
 };
 

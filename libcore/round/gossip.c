@@ -54,6 +54,8 @@ static enum status config_check(const struct gossip_config *cfg, struct error *e
 		return error_set(err, ST_INVALID, "window of %u segments, allowed 1 to %u", cfg->window, GOSSIP_MAX_WINDOW);
 	if (cfg->period < 1)
 		return error_set(err, ST_INVALID, "period 0, at least 1 is needed");
+	if (cfg->order == GOSSIP_TREE && (cfg->graph == NULL || graph_n(cfg->graph) != cfg->n_ranks))
+		return error_set(err, ST_INVALID, "exact means need the graph of the %u ranks", cfg->n_ranks);
 	if (cfg->first_step > cfg->steps)
 		return error_set(err, ST_INVALID, "start at step %llu of %llu", (unsigned long long)cfg->first_step,
 				(unsigned long long)cfg->steps);
@@ -83,6 +85,9 @@ enum status gossip_create(struct gossip **out, const struct gossip_config *cfg, 
 	g->step = cfg->first_step;
 	g->next = cfg->first_round;
 	g->evaluated_at = GOSSIP_NEVER;
+	if (cfg->order == GOSSIP_TREE)
+		tree_init(&g->tree, cfg->graph);
+	g->ranks_before = cfg->n_ranks;
 	*out = g;
 	return ST_OK;
 }
@@ -190,6 +195,8 @@ static void begin_if_possible(struct gossip *g, struct gossip_actions *out)
 	g->phase = GOSSIP_DUE;
 	if (g->has_cut && (g->next > g->cut || !gossip_has_links(g) || missing))
 		end(g, out);
+	else if (g->cfg.order == GOSSIP_TREE && !missing)
+		gossip_tree_begin(g);
 	else if (!missing && gossip_asked_rank(g) < 0)
 		gossip_begin(g, out);
 }
@@ -273,6 +280,10 @@ void gossip_step(struct gossip *g, const struct gossip_event *ev, struct gossip_
 	handle(g, ev, out);
 	if (g->phase == GOSSIP_DUE)
 		begin_if_possible(g, out);
+	if (g->cfg.order == GOSSIP_TREE) {
+		gossip_tree_progress(g, out);
+		return; /* who waits for a mean sends no more than there is room for: reading is always on */
+	}
 	if (g->phase == GOSSIP_ROUND)
 		gossip_progress(g, out);
 	gossip_close_left(g, out);
@@ -289,7 +300,7 @@ int32_t gossip_waiting_for(const struct gossip *g)
 	int32_t missing;
 
 	if (g->phase == GOSSIP_ROUND)
-		return gossip_round_waits_for(g);
+		return g->cfg.order == GOSSIP_TREE ? gossip_tree_waits_for(g) : gossip_round_waits_for(g);
 	if (g->phase != GOSSIP_DUE)
 		return -1;
 	missing = g->began ? -1 : gossip_missing_rank(g);

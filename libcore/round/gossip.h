@@ -23,6 +23,7 @@
  *           round, sends all differences at once, and the local steps go on while they travel. What
  *           a faster neighbour sends of a round that is not mixed here is not read before that mix,
  *           so it never reaches a replica too early. One encoded round may be under way
+ *   TREE    exact means: sums go up a spanning tree of the links, the mean comes down (gossip_tree.c)
  * A peer that does not hold our replica gets it dense: FRESH, instead of this round's differences;
  * LAGGED, right after ROUND_BEGIN, before them. Nothing is dense on links that count from round 0: all
  * ranks start from the same x.
@@ -51,7 +52,10 @@
 #define GOSSIP_NEVER UINT64_MAX
 #define GOSSIP_MAX_HALVINGS 64U
 
-enum gossip_order { GOSSIP_DENSE, GOSSIP_FRESH, GOSSIP_LAGGED };
+enum gossip_order { GOSSIP_DENSE, GOSSIP_FRESH, GOSSIP_LAGGED, GOSSIP_TREE };
+
+struct graph;
+struct tree_lost;
 
 struct gossip_config {
 	enum gossip_order order;
@@ -65,6 +69,7 @@ struct gossip_config {
 	uint64_t steps;           /* local steps in all */
 	uint64_t evaluate_every;  /* 0: only at the end */
 	uint64_t first_step, first_round; /* 0, or where a checkpoint stands */
+	const struct graph *graph; /* TREE: the links of the job; read by gossip_create() only */
 };
 
 enum gossip_event_type {
@@ -98,6 +103,8 @@ struct gossip_event {
 	uint64_t neighbours;   /* NEIGHBOURS: bit set of ranks */
 	uint64_t cut_round;
 	int32_t waiting_for;
+	const struct tree_lost *lost; /* TREE, ROUND_BEGIN: what the peer knows to be lost; NULL: nothing */
+	uint8_t mean;          /* TREE, SEGMENT from below: not a sum, the mean itself */
 };
 
 enum gossip_action_type {
@@ -115,7 +122,13 @@ enum gossip_action_type {
 	GOSSIP_DO_TRAINED,     /* no more steps: `stopped` says whether by an order */
 	GOSSIP_DO_BYE,         /* send BYE on slot (after TRAINED, or after its LINK_UP); do not close */
 	GOSSIP_DO_DROP,        /* `places` of slot (bit set) are free, their segments will not be mixed */
-	GOSSIP_DO_SERVE        /* copy x, m, v as they are now, at `step` behind `round`, and send the copy on slot */
+	GOSSIP_DO_SERVE,       /* copy x, m, v as they are now, at `step` behind `round`, and send the copy on slot */
+	/* TREE only. The shell keeps `window` sums, and one whole mean apart from what the rank exchanges */
+	GOSSIP_DO_SUM,         /* the sum of terms of `segment`; with `mean` the first term is the mean itself (SELF: the
+	                        * one kept). To slot `slots` if any, with the flag, else it becomes the mean. Then the
+	                        * segment's places in `slots_read` are free */
+	GOSSIP_DO_TAKE,        /* what lies in slot's place becomes segment of the mean (not so when `on` is 0); the place is free */
+	GOSSIP_DO_SPREAD       /* send segment of the mean to `slots` */
 };
 
 #define GOSSIP_SELF UINT32_MAX
@@ -134,13 +147,14 @@ struct gossip_mix {
 struct gossip_action {
 	enum gossip_action_type type;
 	uint32_t slot;
-	uint64_t slots, dense_slots;
+	uint64_t slots, dense_slots, slots_read;
 	uint64_t round, step, n_steps;
 	uint32_t segment, n_segments, degree, places, halvings;
-	uint8_t cut, on, stopped, dense, joining;
+	uint8_t cut, on, stopped, dense, joining, mean; /* ROUND_OVER, on: TREE: the mean kept is now what is exchanged */
 	uint64_t cut_round;
-	uint64_t missed;
-	const struct gossip_mix *mix; /* MIX: the machine's, until the next gossip_step */
+	uint64_t missed, ranks; /* ROUND_OVER of TREE: whose mean it is */
+	const struct gossip_mix *mix; /* MIX, SUM: the machine's, until the next gossip_step */
+	const struct tree_lost *lost; /* BEGIN of TREE: the same */
 	char why[120];
 };
 

@@ -8,6 +8,7 @@
 #define LIBCORE_ROUND_GOSSIP_INTERNAL_H
 
 #include "libcore/round/gossip.h"
+#include "libcore/round/tree.h"
 
 #include <stdbool.h>
 
@@ -65,6 +66,20 @@ struct gossip_link {
 	bool told;              /* the peer holds our replica as it is now */
 	bool dense;             /* this round's segments go dense */
 	struct gossip_inbox now, ahead;
+
+	/* TREE: of the wave that the peer said it is in */
+	struct tree_lost said_lost;
+	uint32_t got, used; /* sums 0 .. got-1 came, 0 .. used-1 are in our own */
+	uint32_t means;     /* bit set of places: not sums, the mean itself */
+};
+
+/* TREE: one try to get the mean of one round to everybody, over one set of lost links. */
+struct gossip_wave {
+	bool on;
+	bool helps; /* we have this mean already, somebody else lacks it */
+	uint64_t round;
+	struct tree_place place;
+	uint32_t summed, meant; /* segments 0 .. -1 went up, are here */
 };
 
 struct gossip {
@@ -91,7 +106,14 @@ struct gossip {
 	uint32_t n_order;
 
 	struct gossip_link links[GOSSIP_MAX_LINKS];
-	struct gossip_mix mixes[GOSSIP_MAX_WINDOW + 1]; /* of this call */
+	/* TREE */
+	struct tree tree;
+	struct gossip_wave wave;
+	struct tree_lost done;  /* what was lost when the last round ended */
+	uint32_t ranks_before;  /* in the mean of the last round */
+	bool grew, help_wanted; /* by the event at hand */
+
+	struct gossip_mix mixes[2 * GOSSIP_MAX_WINDOW + 2]; /* of this call */
 	uint32_t n_mixes;
 };
 
@@ -135,6 +157,15 @@ void gossip_lagged_begun(struct gossip *g, struct gossip_actions *out);
 void gossip_lagged_progress(struct gossip *g, struct gossip_actions *out);
 void gossip_lagged_on_segment(struct gossip *g, const struct gossip_event *ev, struct gossip_actions *out);
 bool gossip_lagged_has_room(const struct gossip *g, const struct gossip_link *l);
+
+/* gossip_tree.c: what is another way with GOSSIP_TREE */
+void gossip_tree_begin(struct gossip *g);
+void gossip_tree_progress(struct gossip *g, struct gossip_actions *out);
+void gossip_tree_on_begin(struct gossip *g, const struct gossip_event *ev, struct gossip_actions *out);
+void gossip_tree_on_segment(struct gossip *g, const struct gossip_event *ev, struct gossip_actions *out);
+void gossip_tree_lose(struct gossip *g, const struct gossip_link *l);
+void gossip_tree_tell(const struct gossip *g, uint32_t slot, struct gossip_actions *out); /* a link that came late */
+int32_t gossip_tree_waits_for(const struct gossip *g);
 
 /* gossip_round.c */
 const struct gossip_mix *gossip_make_mix(struct gossip *g);

@@ -44,6 +44,8 @@ static void lose(struct gossip *g, struct gossip_link *l)
 	if (g->phase == GOSSIP_ROUND && gossip_link_gives(l))
 		g->missed += owed(g, l);
 	l->unsent = 0;
+	if (g->cfg.order == GOSSIP_TREE)
+		gossip_tree_lose(g, l);
 }
 
 void gossip_fault(struct gossip *g, uint32_t slot, struct gossip_actions *out, const char *fmt, ...)
@@ -141,7 +143,9 @@ void gossip_on_up(struct gossip *g, const struct gossip_event *ev, struct gossip
 	}
 	l->from = l->least_round;
 	l->told = l->from == 0; /* all start from the same x */
-	if (!g->cfg.one_peer)
+	if (g->cfg.order == GOSSIP_TREE)
+		gossip_tree_tell(g, ev->slot, out);
+	else if (!g->cfg.one_peer)
 		gossip_take_round(g, ev->round);
 	if (g->phase == GOSSIP_TRAINED)
 		gossip_act(out, GOSSIP_DO_BYE, ev->slot);

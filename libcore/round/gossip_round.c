@@ -354,6 +354,10 @@ void gossip_on_round_begin(struct gossip *g, const struct gossip_event *ev, stru
 
 	if (drops(l))
 		return;
+	if (g->cfg.order == GOSSIP_TREE) {
+		gossip_tree_on_begin(g, ev, out);
+		return;
+	}
 	fault = begin_fault(g, ev);
 	if (fault != NULL) {
 		gossip_fault(g, ev->slot, out, "rank %u began round %llu %s (degree %u, our round %llu)", l->rank,
@@ -383,6 +387,10 @@ void gossip_on_segment(struct gossip *g, const struct gossip_event *ev, struct g
 
 	if (drops(l))
 		return;
+	if (g->cfg.order == GOSSIP_TREE) {
+		gossip_tree_on_segment(g, ev, out);
+		return;
+	}
 	if (!l->said || ev->round != l->said_round || l->over) {
 		gossip_fault(g, ev->slot, out, "rank %u sent a segment of round %llu, which it is not in", l->rank,
 				(unsigned long long)ev->round);

@@ -14,9 +14,9 @@ os.environ["DADAM_PLUGIN_PATH"] = os.path.join(BUILD, "tests", "plugins")
 LINK_TIMEOUT = 3
 
 
-def spec(c, name="job", plugin="quadratic", steps=60, n=4, options="", extra="", algorithm="name: d-adam"):
+def spec(c, name="job", plugin="quadratic", steps=60, n=4, options="", extra="", algorithm="name: d-adam", period=2):
     text = (f"name: {name}\nmodel: {{plugin: {plugin}, options: {{params: 2000{options}}}}}\ndata: {{format: none}}\n"
-            f"algorithm: {{{algorithm}, period: 2}}\nsteps: {steps}\nbatch: 4\nworkers: {{min: {n}, wait: 1m}}\n{extra}")
+            f"algorithm: {{{algorithm}, period: {period}}}\nsteps: {steps}\nbatch: 4\nworkers: {{min: {n}, wait: 1m}}\n{extra}")
     path = os.path.join(c.dir, f"{name}.yaml")
     with open(path, "w", encoding="utf-8") as f:
         f.write(text)
@@ -402,6 +402,35 @@ def local_second_moments_are_biased_and_mixed_ones_are_not(c):
                      algorithm=f"name: d-adam, moments: {moments}, learning_rate: 0.005"), "--wait", timeout=60)
         settles[moments] = job(nodes[0], moments)["mean"]["metrics"]["loss"]  # the plugin's "loss" is the mean of x
     check(settles["local"] < .5 and abs(settles["mixed"] - 1) < .1, str(settles))
+
+
+@test
+def exact_means_go_over_any_links_and_give_the_same_bits_twice(c):
+    """Five ranks with other minima: over whatever tree, the ranks settle where one process with all rows does."""
+    nodes = c.mesh(5)
+    settles, models = {}, {}
+    for name, topology in (("ring", "ring"), ("again", "ring"), ("star", "star"), ("random", "random(2)")):
+        nodes[0].ctl("submit", spec(c, name, steps=1000, n=5, options=", rows: 5, apart: 1", extra=f"topology: {topology}\n",
+                     algorithm="name: central-adam, learning_rate: 0.01", period=1), "--wait", timeout=60)
+        settles[name] = job(nodes[0], name)["mean"]["metrics"]["loss"]
+        nodes[1].ctl("export", name, "-o", f"{c.dir}/{name}.mean")
+        models[name] = model(f"{c.dir}/{name}.mean")
+    check(models["ring"] == models["again"], "two runs on a ring have the same bits")
+    check(max(settles.values()) - min(settles.values()) < 1e-4 and settles["ring"] > .3, str(settles))
+
+
+@test
+def exact_means_go_on_without_a_rank_that_dies_between_others(c):
+    nodes = c.mesh(5)
+    nodes[0].ctl("submit", spec(c, "means", "slow", 200, n=5, options=", delay_ms: 10", algorithm="name: local-adam"))
+    wait_steps(c, nodes[0], 30, "means")
+    os.kill(pid_of_worker(nodes[1]), signal.SIGKILL)
+    killed = next(r["rank"] for r in job(nodes[0], "means")["ranks"] if r["name"] == "b")
+    for d in nodes:
+        j = wait_phase(c, d, "done", 40, "means")
+        check(j["mean"]["ranks"] == 4, f"mean of {j['mean']['ranks']}")
+    for d in nodes[:1] + nodes[2:]:
+        check(f"no more over {killed}" in d.ctl("logs", "means").stdout, f"{d.name} does not tell who is missing")
 
 
 @test

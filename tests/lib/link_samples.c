@@ -17,6 +17,7 @@ static void fill_delta(struct link_model_delta *d, uint32_t payload)
 	d->seq = u64();
 	d->hash = u64();
 	d->dense = 1;
+	d->mean = 1;
 }
 
 static void fill_activation(struct link_activation *a, uint32_t payload)
@@ -51,6 +52,7 @@ void sample_link(struct link_msg *m, enum link_type type, uint32_t payload, enum
 		m->u.begin.dense = 1;
 		m->u.begin.halvings = u32();
 		m->u.begin.joining = 1;
+		memset(m->u.begin.lost, 0x5a, sizeof m->u.begin.lost);
 		break;
 	case LINK_MODEL_DELTA:
 	case LINK_MODEL_SUM:

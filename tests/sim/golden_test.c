@@ -163,7 +163,7 @@ static void set_up(struct world *w, const char *name)
 				: matrix_edges(edges, w->run->w, w->run->n);
 	choose(w);
 	read_pieces(w);
-	if (w->algo.complete || w->one_peer) /* with 4 ranks, the schedule's links are all there are */
+	if (w->algo.exact || w->one_peer) /* with 4 ranks, the schedule's links are all there are */
 		n_edges = complete_edges(edges, w->run->n);
 	cr_assert_eq(graph_from_edges(&w->graph, w->run->n, (const uint32_t(*)[2])edges, n_edges, &err), ST_OK, "%s", err.msg);
 	w->x = mem_alloc((size_t)w->run->n_steps * w->run->n * w->run->d, sizeof(real));

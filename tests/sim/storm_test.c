@@ -4,6 +4,7 @@
 #include "libcore/base/rng.h"
 #include "libcore/round/collect.h"
 #include "libcore/round/gossip.h"
+#include "libcore/round/tree.h"
 #include "libcore/topology/schedule.h"
 
 #include <criterion/criterion.h>
@@ -182,6 +183,55 @@ Test(storm, no_events_bring_the_round_machine_out_of_its_promises)
 	}
 	cr_assert(mixes[0] > 3000 && mixes[1] > 1000, "only %u and %u mixes: the storm does not reach the rounds", mixes[0],
 			mixes[1]);
+}
+
+/* Exact means: what a peer says of lost links is mostly nothing, sometimes a set, sometimes no set at all. */
+Test(storm, no_events_bring_exact_means_out_of_their_promises)
+{
+	static struct gossip_actions out;
+	const struct topology complete = {.kind = TOPOLOGY_COMPLETE};
+	struct graph *graph;
+	unsigned sums = 0, overs = 0;
+
+	cr_assert_eq(graph_build(&graph, &complete, 5, 1, NULL), ST_OK);
+	for (uint32_t run = 0; run < RUNS; run++) {
+		struct gossip_config cfg = {.order = GOSSIP_TREE, .rank = run % 2 ? 4 : 0, .n_ranks = 5, .n_segments = 1 + run % 5,
+				.window = 1 + run % 3, .period = 1 + run % 2, .steps = 500, .evaluate_every = run % 7, .graph = graph,
+				.neighbours = run % 2 ? 0xf : 0x1e};
+		struct seen seen = {0};
+		struct gossip *g;
+
+		stream = rng_stream(run, RNG_TEST, 6, 6, 6);
+		drawn = 0;
+		cr_assert_eq(gossip_create(&g, &cfg, NULL), ST_OK);
+		for (uint32_t i = 0; i < EVENTS; i++) {
+			struct gossip_event ev = {.type = GOSSIP_EV_START};
+			struct tree_lost lost = {{0}};
+
+			if (i > 0)
+				ev = below(1 + run % 60) == 1 ? any_event(g, &seen) : honest_event(g, &seen, cfg.n_segments);
+			ev.rank = cfg.rank == 0 ? ev.rank + 1 : ev.rank;
+			if (below(20) == 0)
+				lost.bits[below(4)] = (uint8_t)(1U << below(8));
+			ev.lost = &lost;
+			ev.mean = below(9) == 0;
+			gossip_step(g, &ev, &out);
+			for (uint32_t k = 0; k < out.n; k++) {
+				const struct gossip_action *a = &out.list[k];
+
+				if (a->type == GOSSIP_DO_SUM)
+					cr_assert(a->mix->n_terms >= 1 && a->segment < cfg.n_segments);
+				if (a->type == GOSSIP_DO_CLOSE)
+					seen.peers[a->slot].open = 0;
+				sums += a->type == GOSSIP_DO_SUM;
+				overs += a->type == GOSSIP_DO_ROUND_OVER && a->on;
+			}
+			cr_assert(gossip_waiting_for(g) >= -1 && gossip_waiting_for(g) < 5);
+		}
+		gossip_destroy(g);
+	}
+	graph_destroy(graph);
+	cr_assert(sums > 200 && overs > 20, "%u sums, %u means: the storm does not reach the rounds", sums, overs);
 }
 
 Test(storm, no_events_bring_the_collection_out_of_its_promises)

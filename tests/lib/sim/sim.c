@@ -52,6 +52,7 @@ bool sim_make_machine(struct sim *s, uint32_t rank, const struct gossip_config *
 	g.steps = cfg->steps;
 	g.evaluate_every = cfg->evaluate_every;
 	g.one_peer = cfg->one_peer;
+	g.graph = cfg->graph;
 	return gossip_create(&s->nodes[rank].machine, &g, NULL) == ST_OK;
 }
 
@@ -70,7 +71,9 @@ struct sim *sim_create(const struct sim_config *cfg)
 
 		ok = sim_make_machine(s, k, &(struct gossip_config){.neighbours = sim_neighbours(cfg->graph, k)}) &&
 				state_init(&n->state, cfg->n_params, optim_n_moments(cfg->optim.kind), NULL) == ST_OK;
-		n->alive = ok;
+		n->mean = mem_alloc(cfg->n_params, sizeof(real));
+		n->sums = mem_alloc((size_t)cfg->window * cfg->segment, sizeof(real));
+		n->alive = ok = ok && n->mean != NULL && n->sums != NULL;
 		if (ok && cfg->init != NULL)
 			cfg->init(cfg->user, k, n->state.x);
 		ok = ok && sim_make_exchange(s, k);
@@ -92,6 +95,8 @@ void sim_destroy(struct sim *s)
 		gossip_destroy(n->machine);
 		sim_free_exchange(n);
 		state_fini(&n->state);
+		mem_free(n->mean);
+		mem_free(n->sums);
 		for (uint32_t i = 0; i < GOSSIP_MAX_LINKS; i++)
 			mem_free(n->slots[i].places);
 	}
@@ -152,16 +157,11 @@ static void compute(struct sim *s, uint32_t rank)
 	n->busy = false;
 }
 
-static real *exchanged(const struct sim *s, const struct sim_node *n)
-{
-	return s->cfg.algo.exchange == ALGO_GRADIENTS ? n->state.grad : n->state.x;
-}
-
 static void do_send(struct sim *s, uint32_t rank, const struct gossip_action *a)
 {
 	struct sim_node *n = &s->nodes[rank];
 	uint32_t length = state_segment_length(n->state.n, s->cfg.segment, a->segment);
-	const real *from = exchanged(s, n) + state_segment_begin(s->cfg.segment, a->segment);
+	const real *from = sim_exchanged(s, rank) + state_segment_begin(s->cfg.segment, a->segment);
 
 	if (n->busy)
 		sim_violate(s, "rank %u: SEND while it computes", rank);
@@ -212,7 +212,7 @@ static void do_mix(struct sim *s, uint32_t rank, const struct gossip_action *a)
 {
 	struct sim_node *n = &s->nodes[rank];
 	uint32_t length = state_segment_length(n->state.n, s->cfg.segment, a->segment);
-	real *x = exchanged(s, n) + state_segment_begin(s->cfg.segment, a->segment);
+	real *x = sim_exchanged(s, rank) + state_segment_begin(s->cfg.segment, a->segment);
 	const real *vectors[GOSSIP_MAX_LINKS + 1];
 	real weights[GOSSIP_MAX_LINKS + 1];
 
@@ -241,6 +241,8 @@ static void do_round_over(struct sim *s, uint32_t rank, const struct gossip_acti
 {
 	struct sim_node *n = &s->nodes[rank];
 
+	if (a->on)
+		sim_use_mean(s, rank);
 	step_at_last(s, n);
 	n->rounds++;
 	n->missed += a->missed;
@@ -279,13 +281,15 @@ static void send_small(struct sim *s, uint32_t rank, const struct gossip_action 
 
 	m.ev = (struct gossip_event){.type = type, .round = a->round, .step = a->step, .degree = a->degree,
 			.cut = a->cut, .cut_round = a->cut_round, .dense = a->dense, .halvings = a->halvings, .joining = a->joining};
+	if (a->lost != NULL)
+		m.lost = *a->lost;
 	sim_send(s, rank, a->slot, &m);
 }
 
 static void say_action(struct sim *s, uint32_t rank, const struct gossip_action *a)
 {
 	static const char *const names[] = {"steps", "evaluate", "link-up", "begin", "send", "mix", "read", "close",
-			"round-over", "trained", "bye", "drop", "serve"};
+			"round-over", "trained", "bye", "drop", "serve", "sum", "take", "spread"};
 
 	sim_say(s, "%u   %s slot %u round %llu step %llu segment %u on %u %s", rank, names[a->type], a->slot,
 			(unsigned long long)a->round, (unsigned long long)a->step, a->segment, a->on, a->why);
@@ -333,6 +337,15 @@ static void carry_out(struct sim *s, uint32_t rank, const struct gossip_action *
 		break;
 	case GOSSIP_DO_SERVE:
 		sim_serve(s, rank, a);
+		break;
+	case GOSSIP_DO_SUM:
+		sim_sum(s, rank, a);
+		break;
+	case GOSSIP_DO_TAKE:
+		sim_take_mean(s, rank, a);
+		break;
+	case GOSSIP_DO_SPREAD:
+		sim_spread_mean(s, rank, a);
 		break;
 	}
 }

@@ -5,6 +5,7 @@
 #include "tests/lib/sim/sim.h"
 
 #include "libcore/base/buf.h"
+#include "libcore/round/tree.h"
 
 #define SIM_MAX_RANKS 64U
 #define SIM_MAX_PIECES 4U
@@ -14,6 +15,7 @@ enum sim_msg_kind { SIM_MSG_UP, SIM_MSG_BEGIN, SIM_MSG_SEGMENT, SIM_MSG_BYE, SIM
 struct sim_msg {
 	enum sim_msg_kind kind;
 	struct gossip_event ev; /* as the receiver will get it, but for the slot */
+	struct tree_lost lost;  /* BEGIN of exact means */
 	real *data;             /* SEGMENT: n numbers; with replicas frame.len bytes */
 	uint32_t n;
 	struct exchange_frame frame;
@@ -57,6 +59,7 @@ struct sim_node {
 	struct state state;
 	struct exchange *exchange; /* NULL: x itself is sent; with pieces it is the first one's */
 	struct exchange *more[SIM_MAX_PIECES]; /* of the other pieces */
+	real *mean, *sums;         /* exact means: n, and `window` segments */
 	bool step_due;             /* the half-step of step due_step comes after the round */
 	uint64_t due_step;
 	bool alive, trained, stopped, busy;
@@ -125,6 +128,13 @@ void sim_mix_replica(struct sim *s, uint32_t rank, uint32_t segment, const struc
 void sim_send_replica(struct sim *s, uint32_t rank, const struct gossip_action *a);
 /* A segment came: apply it. false: it was refused, the link is closed. */
 bool sim_take_replica(struct sim *s, uint32_t rank, uint32_t slot, const struct sim_msg *m);
+
+/* sim_tree.c: exact means */
+void sim_sum(struct sim *s, uint32_t rank, const struct gossip_action *a);
+void sim_take_mean(struct sim *s, uint32_t rank, const struct gossip_action *a);
+void sim_spread_mean(struct sim *s, uint32_t rank, const struct gossip_action *a);
+void sim_use_mean(struct sim *s, uint32_t rank);
+real *sim_exchanged(struct sim *s, uint32_t rank);
 
 /* sim_net.c */
 uint64_t sim_draw(struct sim *s, uint64_t least, uint64_t greatest);

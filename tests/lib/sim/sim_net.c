@@ -196,7 +196,7 @@ static void put_in_place(struct sim *s, struct sim_slot *slot, const struct sim_
 		sim_violate(s, "segment %u of round %llu came before there was room", m->ev.segment,
 				(unsigned long long)m->ev.round);
 	slot->occupied |= 1U << at;
-	if (sim_order(s) == GOSSIP_DENSE)
+	if (!algo_has_replicas(&s->cfg.algo))
 		memcpy(slot->places + (size_t)at * s->cfg.segment, m->data, m->n * sizeof(real));
 	slot->tag_round[at] = m->ev.round;
 	slot->tag_segment[at] = m->ev.segment;
@@ -216,11 +216,13 @@ void sim_deliver(struct sim *s, struct sim_pipe *p)
 	if (m->kind == SIM_MSG_EOF)
 		sim_end_closes(s, p->to, p->to_slot, true);
 	else {
-		bool good = m->kind != SIM_MSG_SEGMENT || sim_order(s) == GOSSIP_DENSE ||
+		bool good = m->kind != SIM_MSG_SEGMENT || !algo_has_replicas(&s->cfg.algo) ||
 				sim_take_replica(s, p->to, p->to_slot, m);
 
 		if (good && m->kind == SIM_MSG_SEGMENT && sim_order(s) != GOSSIP_LAGGED)
 			put_in_place(s, slot, m);
+		if (m->kind == SIM_MSG_BEGIN)
+			m->ev.lost = &m->lost;
 		if (m->kind == SIM_MSG_STATE)
 			sim_take_state(s, p->to, m);
 		else if (good)

@@ -54,13 +54,16 @@ Test(algo, d_psgd_mixes_after_the_half_step_unless_the_job_says_before)
 	cr_assert(row(ALGO_D_PSGD, (struct algo_choice){.mix = ALGO_MIX_BEFORE}).step_last);
 }
 
-Test(algo, exact_means_are_over_the_complete_graph)
+Test(algo, exact_means_go_over_a_tree_of_any_topology)
 {
-	cr_assert(row(ALGO_LOCAL_ADAM, (struct algo_choice){0}).complete);
-	cr_assert(row(ALGO_LOCAL_SGD, (struct algo_choice){0}).complete);
+	for (int kind = ALGO_LOCAL_ADAM; kind <= ALGO_CENTRAL_SGD; kind++) {
+		struct algo a = row((enum algo_kind)kind, (struct algo_choice){0});
+
+		cr_assert_eq(algo_order(&a), GOSSIP_TREE);
+	}
 	cr_assert_eq(row(ALGO_CENTRAL_ADAM, (struct algo_choice){0}).exchange, ALGO_GRADIENTS);
 	cr_assert(row(ALGO_CENTRAL_ADAM, (struct algo_choice){0}).every_step);
-	cr_assert_not(row(ALGO_D_ADAM, (struct algo_choice){0}).complete);
+	cr_assert_not(row(ALGO_D_ADAM, (struct algo_choice){0}).exact);
 }
 
 Test(algo, a_choice_that_a_kind_does_not_have_is_refused)
