@@ -117,6 +117,9 @@ static enum status check_algorithm(const struct job_spec *s, struct error *err)
 		st = check_compressor(s, &a, err);
 	if (st != ST_OK)
 		return error_wrap(err, st, "algorithm");
+	if (s->mix_moments_every > 1 && !a.mixed_moments)
+		return error_set(err, ST_INVALID, "algorithm: mix_moments_every: %u, but no moments are mixed: write `moments: mixed` "
+				"with it, or take it out", s->mix_moments_every);
 	if (a.every_step && s->period != 1)
 		return error_set(err, ST_INVALID, "algorithm: %s exchanges in every step, found period %u, allowed: 1", name,
 				s->period);

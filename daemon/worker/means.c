@@ -116,8 +116,10 @@ static void log_ranks(const struct means *m, const struct gossip_action *a)
 
 void means_round_over(struct means *m, const struct gossip_action *a)
 {
+	size_t n = (size_t)a->n_segments * m->cfg.segment;
+
 	if (a->on)
-		memcpy(m->cfg.exchanged, m->mean, m->n * sizeof *m->mean);
+		memcpy(m->cfg.exchanged, m->mean, (n < m->n ? n : m->n) * sizeof *m->mean);
 	if (a->ranks != m->ranks)
 		log_ranks(m, a);
 	m->ranks = a->ranks;

@@ -4,6 +4,7 @@
 #include "daemon/worker/model_file.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static enum status write_one(struct worker *w, const char *take, const real *x, uint32_t ranks, uint64_t step,
 		struct error *err)
@@ -27,6 +28,7 @@ static enum status write_one(struct worker *w, const char *take, const real *x, 
 enum status save_models(struct worker *w, struct error *err)
 {
 	struct trainer_report r;
+	uint32_t own = 1; /* ranks in what this rank ends with */
 	enum status st = ST_OK;
 
 	trainer_report(w->trainer, &r);
@@ -34,7 +36,11 @@ enum status save_models(struct worker *w, struct error *err)
 		st = trainer_evaluate_at(w->trainer, r.step, trainer_grad(w->trainer), w->mean_metrics, &w->n_mean_metrics, err);
 	if (st == ST_OK && w->mean_ranks > 0)
 		st = write_one(w, "mean", trainer_grad(w->trainer), w->mean_ranks, r.step, err);
+	if (w->spec.finish == JOB_FINISH_AVERAGE && w->mean_ranks > 0)
+		own = w->mean_ranks;
+	if (own > 1)
+		memcpy(trainer_x(w->trainer), trainer_grad(w->trainer), trainer_n(w->trainer) * sizeof(real));
 	if (st == ST_OK)
-		st = write_one(w, "local", trainer_x(w->trainer), 1, r.step, err);
+		st = write_one(w, "local", trainer_x(w->trainer), own, r.step, err);
 	return st;
 }

@@ -97,6 +97,12 @@ static enum status check_finite(const struct trainer *t, const real *vector, con
 	return ST_NOT_FINITE;
 }
 
+/* From x to m and from m to v: whole segments. */
+static size_t stride_of(const struct trainer *t)
+{
+	return ((t->n + trainer_segment(t) - 1) / trainer_segment(t)) * trainer_segment(t);
+}
+
 static enum status make_vectors(struct trainer *t, struct error *err)
 {
 	unsigned moments = optim_n_moments(t->optim.kind);
@@ -105,8 +111,8 @@ static enum status make_vectors(struct trainer *t, struct error *err)
 	t->x = mem_alloc_big(trainer_exchanged(t), sizeof *t->x);
 	t->grad = mem_alloc_big(trainer_exchanged(t), sizeof *t->grad);
 	if (t->cfg.algo.mixed_moments && t->x != NULL) {
-		t->m = t->x + t->n;
-		t->v = t->m + t->n;
+		t->m = t->x + stride_of(t);
+		t->v = t->m + stride_of(t);
 	} else {
 		t->m = moments > 0 ? mem_alloc_big(t->n, sizeof *t->m) : NULL;
 		t->v = moments > 1 ? mem_alloc_big(t->n, sizeof *t->v) : NULL;
@@ -282,7 +288,16 @@ size_t trainer_n(const struct trainer *t)
 
 size_t trainer_exchanged(const struct trainer *t)
 {
-	return t->cfg.algo.mixed_moments ? 3 * t->n : t->n;
+	return t->cfg.algo.mixed_moments ? 3 * stride_of(t) : t->n;
+}
+
+/* Mixed moments: as many segments as wire.segment makes of n, but all of one size, so that hardly a number is
+ * between x, m and v. */
+uint32_t trainer_segment(const struct trainer *t)
+{
+	size_t segment = t->cfg.spec->segment, pieces = (t->n + segment - 1) / segment;
+
+	return t->cfg.algo.mixed_moments && t->n > 0 ? (uint32_t)((t->n + pieces - 1) / pieces) : (uint32_t)segment;
 }
 
 real *trainer_x(struct trainer *t)

@@ -52,7 +52,8 @@ MUST_CHECK enum status trainer_evaluate_at(struct trainer *t, uint64_t step, con
 
 /* After trainer_load, while compute is at rest. grad is free for other uses once no step follows. */
 size_t trainer_n(const struct trainer *t);
-size_t trainer_exchanged(const struct trainer *t); /* what a round mixes: n, or 3 n: m and v lie behind x */
+size_t trainer_exchanged(const struct trainer *t); /* what a round mixes: n, or 3 n and a little: m and v lie behind x */
+uint32_t trainer_segment(const struct trainer *t); /* parameters per segment: x, m and v begin at segments */
 real *trainer_x(struct trainer *t);
 real *trainer_grad(struct trainer *t); /* room for trainer_exchanged() */
 uint64_t trainer_total_steps(const struct trainer *t);

@@ -207,7 +207,7 @@ static enum wire_mode wire_mode_of(enum job_wire_zstd zstd)
 static enum status make_links(struct worker *w, struct error *err)
 {
 	struct links_config cfg = {.rank = w->setup.rank, .n_ranks = w->setup.n_ranks, .n_params = trainer_exchanged(w->trainer),
-			.segment = w->spec.segment, .window = WINDOW, .timeout_ms = w->spec.link_timeout_ms,
+			.segment = trainer_segment(w->trainer), .window = WINDOW, .timeout_ms = w->spec.link_timeout_ms,
 			.zstd = wire_mode_of(w->spec.zstd), .compress = algo_has_replicas(&w->algo) ? &w->compress : NULL,
 			.data = w, .on_event = on_links};
 
@@ -230,7 +230,7 @@ static enum status make_rounds(struct worker *w, struct error *err)
 	size_t n = trainer_n(w->trainer), longest = n < w->spec.segment ? n : w->spec.segment;
 	struct exchange_config exchange = {.n = n, .segment = w->spec.segment, .rank = w->setup.rank,
 			.gamma = w->spec.gossip_step, .compress = w->compress};
-	struct rounds_config cfg = {.segment = w->spec.segment, .links = w->links, .x = trainer_x(w->trainer),
+	struct rounds_config cfg = {.segment = trainer_segment(w->trainer), .links = w->links, .x = trainer_x(w->trainer),
 			.host = {.data = w, .steps = on_steps, .evaluate = on_evaluate, .round_over = on_round_over,
 					.trained = on_trained, .serve = late_serve, .log = report_log, .fail = worker_fail}};
 
@@ -243,13 +243,17 @@ static enum status make_rounds(struct worker *w, struct error *err)
 			.neighbours = w->setup.neighbours, .n_segments = links_n_segments(w->links), .window = WINDOW,
 			.period = w->spec.period, .steps = trainer_total_steps(w->trainer),
 			.evaluate_every = w->spec.evaluate_every, .graph = w->graph};
+	if (w->algo.mixed_moments) { /* x, m, v: whole segments each */
+		cfg.gossip.n_short = cfg.gossip.n_segments / 3;
+		cfg.gossip.long_every = w->spec.mix_moments_every;
+	}
 	return rounds_create(&w->rounds, &cfg, err);
 }
 
 static enum status make_gather(struct worker *w, struct error *err)
 {
 	struct gather_config cfg = {.links = w->links, .rank = w->setup.rank, .n_ranks = w->setup.n_ranks,
-			.segment = w->spec.segment, .window = WINDOW, .x = trainer_x(w->trainer),
+			.segment = trainer_segment(w->trainer), .window = WINDOW, .x = trainer_x(w->trainer),
 			.mean = trainer_grad(w->trainer), .graph = w->graph, .data = w, .over = on_gathered, .fail = worker_fail};
 
 	return gather_create(&w->gather, &cfg, err);

@@ -74,7 +74,7 @@ struct worker {
 void worker_fail(void *w, const struct error *err);
 
 /* [compute] Evaluate the mean (root), write mean.safetensors (when there is a mean) and
- * local.safetensors into the job's directory. */
+ * local.safetensors, which is the same under `finish: average`, into the job's directory. */
 MUST_CHECK enum status save_models(struct worker *w, struct error *err);
 
 /* late.c. Of one who joins: room for the copy is made; it is whole, and the daemon hears that we run: now our own

@@ -50,6 +50,8 @@ static enum status config_check(const struct gossip_config *cfg, struct error *e
 				(unsigned long long)cfg->neighbours, cfg->rank, cfg->n_ranks - 1);
 	if (cfg->n_segments < 1)
 		return error_set(err, ST_INVALID, "no segment, at least 1 is needed");
+	if (cfg->long_every > 1 && (cfg->n_short < 1 || cfg->n_short > cfg->n_segments))
+		return error_set(err, ST_INVALID, "%u of %u segments in a short round", cfg->n_short, cfg->n_segments);
 	if (cfg->window < 1 || cfg->window > GOSSIP_MAX_WINDOW)
 		return error_set(err, ST_INVALID, "window of %u segments, allowed 1 to %u", cfg->window, GOSSIP_MAX_WINDOW);
 	if (cfg->period < 1)
@@ -288,6 +290,11 @@ void gossip_step(struct gossip *g, const struct gossip_event *ev, struct gossip_
 		gossip_progress(g, out);
 	gossip_close_left(g, out);
 	gossip_update_reading(g, out);
+}
+
+uint32_t gossip_segments(const struct gossip_config *cfg, uint64_t round)
+{
+	return cfg->long_every > 1 && round % cfg->long_every != 0 ? cfg->n_short : cfg->n_segments;
 }
 
 uint64_t gossip_round(const struct gossip *g)

@@ -64,6 +64,8 @@ struct gossip_config {
 	bool joins;               /* DENSE: starts without a model, while the others run (gossip_join.c) */
 	bool one_peer;            /* DENSE: one source and one target per round; else all links count */
 	uint32_t n_segments;      /* >= 1 */
+	uint32_t n_short, long_every; /* parameters only: rounds whose number is no multiple of long_every exchange the
+	                               * first n_short segments; 0: every round exchanges all */
 	uint32_t window;          /* 1 .. GOSSIP_MAX_WINDOW */
 	uint32_t period;          /* p: a round after every p-th local step */
 	uint64_t steps;           /* local steps in all */
@@ -149,7 +151,7 @@ struct gossip_action {
 	uint32_t slot;
 	uint64_t slots, dense_slots, slots_read;
 	uint64_t round, step, n_steps;
-	uint32_t segment, n_segments, degree, places, halvings;
+	uint32_t segment, n_segments, degree, places, halvings; /* ROUND_OVER: n_segments of that round */
 	uint8_t cut, on, stopped, dense, joining, mean; /* ROUND_OVER, on: TREE: the mean kept is now what is exchanged */
 	uint64_t cut_round;
 	uint64_t missed, ranks; /* ROUND_OVER of TREE: whose mean it is */
@@ -175,6 +177,7 @@ void gossip_step(struct gossip *g, const struct gossip_event *ev, struct gossip_
 
 /* For Alive frames and progress. waiting_for: the lowest rank that the machine cannot go on without
  * now, or -1 when it waits for nobody (it computes, or is over). */
+uint32_t gossip_segments(const struct gossip_config *cfg, uint64_t round); /* how many a round exchanges */
 uint64_t gossip_round(const struct gossip *g);
 int32_t gossip_waiting_for(const struct gossip *g);
 uint64_t gossip_links_counted(const struct gossip *g); /* bit set of slots: in this round, or in the next one */

@@ -35,7 +35,7 @@ static uint32_t owed(const struct gossip *g, const struct gossip_link *l)
 {
 	if (g->cfg.order == GOSSIP_LAGGED)
 		return gossip_link_brought(g, l) ? 0 : g->cfg.n_segments;
-	return g->cfg.n_segments - (l->now.here ? l->now.got : g->mixed);
+	return gossip_segments(&g->cfg, g->round) - (l->now.here ? l->now.got : g->mixed);
 }
 
 /* The link gives nothing more. What it brought of the current round is still mixed. */

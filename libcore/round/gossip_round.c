@@ -169,7 +169,7 @@ static bool send_next(struct gossip *g, struct gossip_actions *out)
 	uint64_t slots = 0, dense = 0;
 	struct gossip_action *a;
 
-	if (g->sent >= g->cfg.n_segments)
+	if (g->sent >= gossip_segments(&g->cfg, g->round))
 		return false;
 	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++) {
 		if (is_full(g, &g->links[s], g->cfg.window))
@@ -205,7 +205,7 @@ static bool mix_next(struct gossip *g, struct gossip_actions *out)
 	bool anybody = false;
 	struct gossip_action *a;
 
-	if (g->mixed >= g->cfg.n_segments)
+	if (g->mixed >= gossip_segments(&g->cfg, g->round))
 		return false;
 	for (uint32_t i = 0; i < g->n_order; i++) {
 		const struct gossip_link *l = &g->links[g->order[i]];
@@ -229,7 +229,7 @@ static bool mix_next(struct gossip *g, struct gossip_actions *out)
 /* Is there nothing left that another rank could give or take? Then the rest stays as it is: weight one for self. */
 static bool is_over(const struct gossip *g)
 {
-	if (g->mixed >= g->cfg.n_segments)
+	if (g->mixed >= gossip_segments(&g->cfg, g->round))
 		return true;
 	for (uint32_t i = 0; i < g->n_order; i++) {
 		const struct gossip_link *l = &g->links[g->order[i]];
@@ -249,6 +249,7 @@ void gossip_finish(struct gossip *g, struct gossip_actions *out)
 	a->round = g->round;
 	a->step = g->step;
 	a->missed = g->missed;
+	a->n_segments = gossip_segments(&g->cfg, g->round);
 	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++) {
 		struct gossip_link *l = &g->links[s];
 
@@ -283,7 +284,7 @@ static struct gossip_inbox inbox_of(const struct gossip *g, const struct gossip_
 	bool all = (g->cfg.order != GOSSIP_LAGGED || ev->dense) && !ev->joining;
 
 	return (struct gossip_inbox){.here = true, .round = ev->round, .degree = ev->degree, .halvings = ev->halvings,
-			.step = ev->step, .joining = ev->joining != 0, .need = all ? g->cfg.n_segments : 0};
+			.step = ev->step, .joining = ev->joining != 0, .need = all ? gossip_segments(&g->cfg, ev->round) : 0};
 }
 
 /* The peer began a round that we have not begun: that round is kept, and ours goes on without the peer
@@ -404,9 +405,9 @@ void gossip_on_segment(struct gossip *g, const struct gossip_event *ev, struct g
 		gossip_lagged_on_segment(g, ev, out);
 		return;
 	}
-	if (ev->segment != l->said_segments || ev->segment >= g->cfg.n_segments) {
+	if (ev->segment != l->said_segments || ev->segment >= gossip_segments(&g->cfg, ev->round)) {
 		gossip_fault(g, ev->slot, out, "rank %u sent segment %u, the next one is %u of %u", l->rank, ev->segment,
-				l->said_segments, g->cfg.n_segments);
+				l->said_segments, gossip_segments(&g->cfg, ev->round));
 		return;
 	}
 	l->said_segments++;

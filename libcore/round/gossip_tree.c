@@ -50,6 +50,11 @@ static bool is_ahead(const struct gossip *g, const struct gossip_link *l)
 	return counts(g, l) && l->said && l->said_round == next && same(&l->said_lost, &g->tree.lost);
 }
 
+static uint32_t wave_segments(const struct gossip *g)
+{
+	return gossip_segments(&g->cfg, g->wave.round);
+}
+
 /* GOSSIP_MAX_LINKS: there is none. */
 static uint32_t slot_of(const struct gossip *g, uint32_t rank)
 {
@@ -87,7 +92,7 @@ static void start_wave(struct gossip *g, uint64_t round, struct gossip_actions *
 	*w = (struct gossip_wave){.on = true, .helps = round != own_round(g), .round = round};
 	tree_place(&g->tree, g->cfg.rank, &w->place);
 	if (w->place.n_ranks == 1)
-		w->summed = w->meant = g->cfg.n_segments; /* alone: the own part is the mean */
+		w->summed = w->meant = wave_segments(g); /* alone: the own part is the mean */
 	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++) {
 		const struct gossip_link *l = &g->links[s];
 		bool child = (w->place.children >> l->rank % GOSSIP_MAX_LINKS & 1) != 0;
@@ -174,7 +179,7 @@ static bool sum_next(struct gossip *g, struct gossip_actions *out)
 	struct gossip_wave *w = &g->wave;
 	struct gossip_action *a;
 
-	if (w->summed >= g->cfg.n_segments || w->summed >= w->meant + g->cfg.window || !children_brought(g, w->summed))
+	if (w->summed >= wave_segments(g) || w->summed >= w->meant + g->cfg.window || !children_brought(g, w->summed))
 		return false;
 	a = gossip_act(out, GOSSIP_DO_SUM, 0);
 	a->round = w->round;
@@ -201,7 +206,8 @@ static void end_wave(struct gossip *g, struct gossip_actions *out)
 	a->step = g->step;
 	a->on = n > 1;
 	a->ranks = g->wave.place.ranks;
-	a->missed = n < g->ranks_before ? (uint64_t)(g->ranks_before - n) * g->cfg.n_segments : 0;
+	a->missed = n < g->ranks_before ? (uint64_t)(g->ranks_before - n) * wave_segments(g) : 0;
+	a->n_segments = wave_segments(g);
 	g->ranks_before = n;
 	gossip_after_round(g, out);
 }
@@ -218,7 +224,7 @@ void gossip_tree_progress(struct gossip *g, struct gossip_actions *out)
 			start_wave(g, g->round, out);
 		while (sum_next(g, out)) {
 		}
-		if (g->wave.meant < g->cfg.n_segments)
+		if (g->wave.meant < wave_segments(g))
 			return;
 		end_wave(g, out);
 	}
@@ -316,9 +322,9 @@ static void on_sum(struct gossip *g, const struct gossip_event *ev, uint32_t mea
 	struct gossip_link *l = &g->links[ev->slot];
 	uint32_t place = 1U << ev->segment % g->cfg.window;
 
-	if (ev->segment != l->got || ev->segment >= g->cfg.n_segments || ev->segment >= meant + g->cfg.window) {
+	if (ev->segment != l->got || ev->segment >= gossip_segments(&g->cfg, ev->round) || ev->segment >= meant + g->cfg.window) {
 		gossip_fault(g, ev->slot, out, "rank %u sent sum %u, the next one is %u of %u, %u means have gone down", l->rank,
-				ev->segment, l->got, g->cfg.n_segments, meant);
+				ev->segment, l->got, gossip_segments(&g->cfg, ev->round), meant);
 		return;
 	}
 	l->got++;
@@ -354,7 +360,7 @@ int32_t gossip_tree_waits_for(const struct gossip *g)
 		if ((w->place.children >> r & 1) == 0)
 			continue;
 		if (s == GOSSIP_MAX_LINKS || !in_wave(g, &g->links[s]) || g->links[s].got <= w->summed)
-			return w->summed < g->cfg.n_segments ? (int32_t)r : (int32_t)w->place.parent;
+			return w->summed < wave_segments(g) ? (int32_t)r : (int32_t)w->place.parent;
 	}
 	return w->on && w->place.parent != TREE_NONE ? (int32_t)w->place.parent : -1;
 }

@@ -20,6 +20,7 @@ static const char *const moments[] = {"local", "mixed", NULL};
 static const char *const mixes[] = {"auto", "after", "before", NULL};
 static const char *const losses[] = {"continue", "fail", NULL};
 static const char *const losses_later[] = {"wait", NULL};
+static const char *const finishes[] = {"local", "average", NULL};
 static const char *const splits[] = {"iid", "contiguous", "local", NULL};
 static const char *const splits_later[] = {"by-label", "dirichlet", NULL};
 static const char *const zstds[] = {"auto", "on", "off", NULL};
@@ -76,6 +77,8 @@ static const struct setting rows[] = {
 		.help = "of d-psgd: after the gradient step (the default), or before it"},
 	{"algorithm.moments", SETTING_ENUM, 0, FIELD(moments), .words = moments, .preset = "local",
 		.help = "of d-adam, local-adam: mixed sends m and v too, for ranks whose rows differ in kind"},
+	{"algorithm.mix_moments_every", SETTING_INTEGER, 0, FIELD(mix_moments_every), .least = 1, .greatest = 1000000, .preset = "1",
+		.help = "of moments: mixed: m and v travel in every so many-th round only, x in every round"},
 	{"algorithm.compress", SETTING_TEXT, 0, FIELD(compress), .preset = "identity",
 		.help = "of cd-adam and choco-sgd: identity, sign, sign(keep-zeros), top-k(1%), random-k(1%), qsgd(15), int8, int4, bf16"},
 	{"algorithm.gossip_step", SETTING_REAL, SETTING_ABOVE, FIELD(gossip_step), .high = 1, .named = autos, .preset = "auto",
@@ -112,6 +115,8 @@ static const struct setting rows[] = {
 		.help = "nodes that come late join while it runs, up to workers.max"},
 	{"on_peer_loss", SETTING_ENUM, 0, FIELD(on_peer_loss), .words = losses, .later = losses_later,
 		.preset = "continue", .help = "when a node goes away"},
+	{"finish", SETTING_ENUM, 0, FIELD(finish), .words = finishes, .preset = "local",
+		.help = "a rank's own model in the end, beside the mean of all: as it trained it, or average: that mean"},
 	{"timeouts.link", SETTING_TIME, 0, FIELD(link_timeout_ms), .least = 100, .greatest = 3600 * 1000,
 		.preset = "3s", .help = "a neighbour that is silent for so long is lost"},
 	{"timeouts.step", SETTING_TIME, 0, FIELD(step_timeout_ms), .least = 100, .greatest = 7 * DAY_MS,

@@ -33,6 +33,7 @@ enum job_exchange_order { JOB_ORDER_DEFAULT, JOB_ORDER_LAGGED, JOB_ORDER_FRESH }
 enum job_moments { JOB_MOMENTS_LOCAL, JOB_MOMENTS_MIXED };
 enum job_mix_place { JOB_MIX_DEFAULT, JOB_MIX_AFTER, JOB_MIX_BEFORE };
 enum job_on_peer_loss { JOB_LOSS_CONTINUE, JOB_LOSS_FAIL };
+enum job_finish { JOB_FINISH_LOCAL, JOB_FINISH_AVERAGE };
 enum job_split { JOB_SPLIT_IID, JOB_SPLIT_CONTIGUOUS, JOB_SPLIT_LOCAL };
 enum job_wire_zstd { JOB_ZSTD_AUTO, JOB_ZSTD_ON, JOB_ZSTD_OFF };
 
@@ -78,6 +79,7 @@ struct job_spec {
 	enum job_exchange_order order;         /* cd-adam */
 	enum job_mix_place mix;             /* d-psgd */
 	enum job_moments moments;     /* d-adam, local-adam; default local */
+	uint32_t mix_moments_every;   /* mixed: rounds from one mix of the moments to the next, default 1 */
 	char compress[64];            /* text for compress_parse(), default "identity" */
 	double gossip_step;           /* gamma, (0, 1]; 0: auto (default) */
 
@@ -93,6 +95,7 @@ struct job_spec {
 	uint64_t evaluate_every;      /* steps; 0 = only at the end (default) */
 	int elastic;                  /* late nodes may join while it runs, default off */
 	enum job_on_peer_loss on_peer_loss; /* default continue; pipelines: fail */
+	enum job_finish finish;       /* what a rank's own model is in the end, default local */
 	uint64_t link_timeout_ms;     /* timeouts.link: default 3s */
 	uint64_t step_timeout_ms;     /* timeouts.step: default 60s; also create+load get 10x this */
 	enum job_wire_zstd zstd;      /* wire.zstd, default auto */

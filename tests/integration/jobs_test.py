@@ -396,12 +396,29 @@ def a_frozen_worker_is_left_behind_after_link_timeout(c):
 def local_second_moments_are_biased_and_mixed_ones_are_not(c):
     """Three ranks with minima 0, 0 and 3: the mean of x is 1 only if the moments are mixed."""
     nodes = c.mesh(3)
-    settles = {}
-    for moments in ("local", "mixed"):
-        nodes[0].ctl("submit", spec(c, moments, steps=3000, n=3, options=", rows: 3, apart: 1",
-                     algorithm=f"name: d-adam, moments: {moments}, learning_rate: 0.005"), "--wait", timeout=60)
-        settles[moments] = job(nodes[0], moments)["mean"]["metrics"]["loss"]  # the plugin's "loss" is the mean of x
-    check(settles["local"] < .5 and abs(settles["mixed"] - 1) < .1, str(settles))
+    settles, sent = {}, {}
+    for name, moments in (("local", "moments: local"), ("mixed", "moments: mixed"),
+                          ("fourth", "moments: mixed, mix_moments_every: 4")):
+        nodes[0].ctl("submit", spec(c, name, steps=3000, n=3, options=", rows: 3, apart: 1",
+                     algorithm=f"name: d-adam, {moments}, learning_rate: 0.005"), "--wait", timeout=60)
+        settles[name] = job(nodes[0], name)["mean"]["metrics"]["loss"]  # the plugin's "loss" is the mean of x
+        sent[name] = job(nodes[0], name)["ranks"][0]["payload_bytes"]
+    check(settles["local"] < .5 and abs(settles["mixed"] - 1) < .1 and abs(settles["fourth"] - 1) < .1, str(settles))
+    check(sent["mixed"] == 3 * sent["local"] and sent["fourth"] == sent["local"] * 3 / 2, str(sent))
+
+
+@test
+def finish_average_makes_every_ranks_own_model_the_mean(c):
+    nodes = c.mesh(3)
+    for finish in ("local", "average"):
+        nodes[0].ctl("submit", spec(c, finish, steps=60, n=3, options=", rows: 3, apart: 1", period=7, extra=f"finish: {finish}\n"), "--wait", timeout=60)
+        models = []
+        for d in nodes:
+            wait_phase(c, d, "done", 5, finish)
+            for take in ("mean", "local"):
+                d.ctl("export", finish, "--take", take, "-o", f"{d.dir}/{finish}.{take}")
+                models.append(model(f"{d.dir}/{finish}.{take}"))
+        check(len(set(models)) == (1 if finish == "average" else 4), f"{finish}: {len(set(models))} different models")
 
 
 @test

@@ -371,3 +371,52 @@ Test(rounds, one_rank_alone_takes_all_its_steps)
 	sim_destroy(s);
 	graph_destroy(g);
 }
+
+/* Ranks stand still but for the rounds; only what short rounds exchange comes together in them. */
+static void check_short_round(void *user, struct sim *s, uint32_t rank, uint64_t round, uint64_t step)
+{
+	const real *x = sim_state(s, rank)->x;
+	const struct rng_stream r = rng_stream(5, RNG_TEST, rank, 0, 0);
+	real first[D];
+
+	(void)user, (void)step;
+	if (round % 4 != 0 || rank > 1)
+		return;
+	rng_normal_fill(&r, first, 0, D);
+	for (uint32_t i = 0; i < D; i++)
+		cr_assert_neq(x[i], first[i], "round %llu has not mixed element %u", (unsigned long long)round, i);
+}
+
+static real tails[7][MAX_N];
+
+static void keep_tail(void *user, struct sim *s, uint32_t rank, uint64_t round, uint64_t step)
+{
+	tails[round][rank] = sim_state(s, rank)->x[D - 1];
+	check_short_round(user, s, rank, round, step);
+}
+
+Test(rounds, short_rounds_leave_the_last_segments_alone)
+{
+	struct graph *g = graph_of("ring", 5);
+
+	for (uint64_t seed = 0; seed < 20; seed++)
+		for (int exact = 0; exact < 2; exact++) {
+			struct sim_config cfg = config(g, seed);
+			struct sim *s;
+
+			cfg.n_short = 4; /* of 7 */
+			cfg.long_every = 4;
+			cfg.gradient = NULL;
+			cfg.hooks.after_round = keep_tail;
+			if (exact)
+				cr_assert_eq(algo_row(&cfg.algo, ALGO_LOCAL_SGD, &(struct algo_choice){0}, NULL), ST_OK);
+			cfg.optim.kind = OPTIM_SGD;
+			s = sim_create(&cfg);
+			run(s);
+			for (uint32_t k = 0; k < 5; k++)
+				for (uint32_t r = 1; r < 6; r++)
+					cr_assert_eq(tails[r][k] == tails[r - 1][k], r != 4 || exact, "round %u, rank %u", r, k);
+			sim_destroy(s);
+		}
+	graph_destroy(g);
+}

@@ -53,6 +53,8 @@ bool sim_make_machine(struct sim *s, uint32_t rank, const struct gossip_config *
 	g.evaluate_every = cfg->evaluate_every;
 	g.one_peer = cfg->one_peer;
 	g.graph = cfg->graph;
+	g.n_short = cfg->n_short;
+	g.long_every = cfg->long_every;
 	return gossip_create(&s->nodes[rank].machine, &g, NULL) == ST_OK;
 }
 
@@ -242,7 +244,7 @@ static void do_round_over(struct sim *s, uint32_t rank, const struct gossip_acti
 	struct sim_node *n = &s->nodes[rank];
 
 	if (a->on)
-		sim_use_mean(s, rank);
+		sim_use_mean(s, rank, a->n_segments);
 	step_at_last(s, n);
 	n->rounds++;
 	n->missed += a->missed;

@@ -37,6 +37,7 @@ struct sim_config {
 	size_t n_params;
 	uint32_t segment, window, period;
 	bool one_peer;                        /* the graph is that of a one-peer schedule */
+	uint32_t n_short, long_every;         /* segments of short rounds; 0: all rounds are long */
 	uint64_t steps, evaluate_every;
 	struct optim_config optim;
 	struct algo algo;                     /* exchange and order; zeroed: parameters, dense */

@@ -133,7 +133,7 @@ bool sim_take_replica(struct sim *s, uint32_t rank, uint32_t slot, const struct 
 void sim_sum(struct sim *s, uint32_t rank, const struct gossip_action *a);
 void sim_take_mean(struct sim *s, uint32_t rank, const struct gossip_action *a);
 void sim_spread_mean(struct sim *s, uint32_t rank, const struct gossip_action *a);
-void sim_use_mean(struct sim *s, uint32_t rank);
+void sim_use_mean(struct sim *s, uint32_t rank, uint32_t n_segments);
 real *sim_exchanged(struct sim *s, uint32_t rank);
 
 /* sim_net.c */

@@ -96,7 +96,9 @@ void sim_spread_mean(struct sim *s, uint32_t rank, const struct gossip_action *a
 	send_segment(s, rank, a, s->nodes[rank].mean + first_of(s, a->segment));
 }
 
-void sim_use_mean(struct sim *s, uint32_t rank)
+void sim_use_mean(struct sim *s, uint32_t rank, uint32_t n_segments)
 {
-	memcpy(sim_exchanged(s, rank), s->nodes[rank].mean, s->cfg.n_params * sizeof(real));
+	size_t n = first_of(s, n_segments);
+
+	memcpy(sim_exchanged(s, rank), s->nodes[rank].mean, (n < s->cfg.n_params ? n : s->cfg.n_params) * sizeof(real));
 }

@@ -207,6 +207,8 @@ Test(check, an_algorithm_is_refused_what_it_does_not_have)
 			{"name: d-psgd", "elastic: on\ntopology: one-peer-exponential\n", "is for a fixed number of ranks"},
 			{"name: d-psgd", "elastic: on\nedges: [[0, 1], [1, 2], [2, 3]]\n", "topology edges is for a fixed number of ranks"},
 			{"name: cd-adam", "topology: one-peer-exponential\n", "is directed"},
+			{"name: d-adam, moments: mixed, mix_moments_every: 4", "", ""},
+			{"name: d-adam, mix_moments_every: 4", "", "no moments are mixed"},
 			{"name: central-adam, period: 2", "topology: complete\n", "found period 2, allowed: 1"},
 	};
 
