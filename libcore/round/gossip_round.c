@@ -78,14 +78,14 @@ static void fix_links(struct gossip *g, struct gossip_actions *out)
 	}
 	g->degree = g->cfg.one_peer ? 1 : g->n_order + joiners;
 	if (g->cfg.one_peer && g->n_order == 0 && g->cfg.n_ranks > 1)
-		g->missed += g->cfg.n_segments;
+		g->missed += gossip_segments(&g->cfg, g->round);
 }
 
 /* On a one-peer schedule nobody balances what a source did not give. */
 void gossip_leave_out(struct gossip *g, struct gossip_link *l)
 {
 	if (g->cfg.one_peer && g->phase == GOSSIP_ROUND && gossip_link_gives(l))
-		g->missed += g->cfg.n_segments;
+		g->missed += gossip_segments(&g->cfg, g->round);
 	l->left_out = true;
 }
 
@@ -237,7 +237,7 @@ static bool is_over(const struct gossip *g)
 		if (gossip_link_gives(l) || gossip_link_brought(g, l))
 			return false;
 	}
-	return g->sent >= g->cfg.n_segments || !somebody_takes(g);
+	return g->sent >= gossip_segments(&g->cfg, g->round) || !somebody_takes(g);
 }
 
 void gossip_finish(struct gossip *g, struct gossip_actions *out)

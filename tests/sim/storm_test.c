@@ -209,7 +209,7 @@ Test(storm, no_events_bring_exact_means_out_of_their_promises)
 			struct tree_lost lost = {{0}};
 
 			if (i > 0)
-				ev = below(1 + run % 60) == 1 ? any_event(g, &seen) : honest_event(g, &seen, cfg.n_segments);
+				ev = below(1 + run % 60) == 1 ? any_event(g, &seen) : honest_event(g, &seen, &cfg);
 			ev.rank = cfg.rank == 0 ? ev.rank + 1 : ev.rank;
 			if (below(20) == 0)
 				lost.bits[below(4)] = (uint8_t)(1U << below(8));
