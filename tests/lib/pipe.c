@@ -427,7 +427,7 @@ void pipe_check_trained(struct pipe *p, uint64_t iterations)
 
 	for (uint32_t s = 0; s < p->cfg.n_stages; s++)
 		x[s] = s + 1;
-	for (uint64_t t = 0; t < iterations; t++)
+	for (uint64_t t = p->cfg.first_iteration; t < iterations; t++)
 		plain_iteration(p, x, t);
 	for (uint32_t s = 0; s < p->cfg.n_stages; s++) {
 		const struct pipe_stage *st = &p->stages[s];
