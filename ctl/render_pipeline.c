@@ -57,7 +57,7 @@ void render_shape(struct page *p, const struct pipeline_shape *shape)
 		page_put(p, "K by theory, %s", pipeline_schedule_text(shape->schedule));
 		return;
 	}
-	page_put(p, "K %u, %s: %u units an iteration, each stage idle in %u (%.0f %%)", shape->samples,
+	page_put(p, "K %u, %s: %u units an iteration, %u of them idle (%.0f %%)", shape->samples,
 			pipeline_schedule_text(shape->schedule), units, idle, 100.0 * idle / units);
 }
 

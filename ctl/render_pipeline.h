@@ -23,7 +23,7 @@ bool pipeline_has_stages(const struct control_job *job);
 /* "1f1b", "fill-drain" */
 const char *pipeline_schedule_text(enum pipeline_schedule schedule);
 
-/* "4 stages, K 8, 1f1b: 22 units an iteration, each stage is idle in 6 of them (27 %)" */
+/* "4 stages, K 8, 1f1b: 22 units an iteration, 6 of them idle (27 %)" */
 void render_shape(struct page *p, const struct pipeline_shape *shape);
 
 /* One line per stage, one cell per unit of time; as many units as the view is wide. */

@@ -202,7 +202,7 @@ static void put_pipeline(struct page *p, const struct control_job *job)
 	if (pipeline_shape_of(&shape, job))
 		render_shape(p, &shape);
 	if (slowest > 0)
-		page_put(p, slowest < 1 ? "  %.3g ms" : "  %.0f ms", 1000 * slowest);
+		page_put(p, slowest < 1 ? "  takes %.3g ms" : "  takes %.0f ms", 1000 * slowest);
 	page_put(p, "\n\n");
 	render_stages(p, job);
 }

@@ -16,7 +16,8 @@
 
 static const char *const gossip_keys[] = {"algorithm.period", "algorithm.beta1", "algorithm.beta2", "algorithm.tau",
 	"algorithm.bias_correction", "algorithm.weight_decay", "algorithm.order", "algorithm.mix", "algorithm.moments",
-	"algorithm.compress", "algorithm.gossip_step", "edges", "data.split", "wire.zstd", "wire.delta"};
+	"algorithm.mix_moments_every", "algorithm.compress", "algorithm.gossip_step", "data.split", "edges", "elastic", "finish",
+	"wire.zstd", "wire.delta"};
 static const char *const pipeline_keys[] = {"algorithm.samples", "algorithm.smoothing", "algorithm.theory.R",
 	"algorithm.theory.L", "stages", "cut", "place", "schedule", "wire.activations"};
 static const char *const noise_keys[] = {"algorithm.samples", "algorithm.smoothing", "algorithm.theory.R",

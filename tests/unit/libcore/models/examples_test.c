@@ -71,3 +71,19 @@ Test(examples, cd_adam)
 {
 	check("cd-adam.yaml", 49444);
 }
+
+/* Their models and data meet the plugin in the demo (tests/integration/demo_test.py). */
+Test(examples, pipelines_over_pictures_of_clothes)
+{
+	static const char *const names[] = {"fashion-few-shot.yaml", "fashion-attack.yaml"};
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		struct job_spec spec;
+
+		parse(&spec, names[i]);
+		cr_assert_str_eq(spec.plugin, "mlp");
+		cr_assert(job_spec_is_pipeline(&spec));
+		cr_assert(spec.pipeline.stages == 4 && spec.workers_min == 4 && spec.batch == 0);
+		job_spec_fini(&spec);
+	}
+}
