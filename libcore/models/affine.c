@@ -54,11 +54,20 @@ void affine_forward(const struct affine *a, const real *x, const real *in, size_
 		(a->relu ? add_relu : add)(out + r * ld_out, bias, a->n_out);
 }
 
+/* d and d_out are the same or do not overlap. */
+static void mask(real *d, const real *d_out, const real *restrict out, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		real below = d_out[i]; /* loaded always, so that the loop has no branch */
+
+		d[i] = out[i] > 0 ? below : 0;
+	}
+}
+
 void affine_unrelu(const struct affine *a, real *d, const real *d_out, const real *out, size_t ld, size_t n)
 {
 	for (size_t r = 0; r < n; r++)
-		for (size_t i = r * ld; i < r * ld + a->n_out; i++)
-			d[i] = out[i] > 0 ? d_out[i] : 0;
+		mask(d + r * ld, d_out + r * ld, out + r * ld, a->n_out);
 }
 
 void affine_backward(const struct affine *a, const real *x, const real *in, size_t ld_in, const real *d, size_t ld_d,

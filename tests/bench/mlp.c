@@ -12,6 +12,7 @@
 #include "libcore/base/rng.h"
 #include "libcore/models/blas.h"
 #include "libcore/models/mlp.h"
+#include "libcore/optim/pprs.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -42,7 +43,7 @@ struct bench {
 	struct dadam_info info;
 	size_t widths[MAX_LAYERS + 1];
 	int n_layers;
-	float *x, *moved, *g, *sum;
+	float *x, *y, *moved, *g, *sum;
 	float *h[MAX_LAYERS + 1], *d[MAX_LAYERS + 1]; /* of the floor */
 	uint32_t t;
 };
@@ -109,6 +110,7 @@ static int open_bench(struct bench *b, const struct shape *shape)
 	if (b->model == NULL || load(b) != 0)
 		return -1;
 	b->x = mem_alloc_big(b->info.n_params, sizeof(float));
+	b->y = mem_alloc_big(b->info.n_params, sizeof(float));
 	b->moved = mem_alloc_big(b->info.n_params, sizeof(float));
 	b->g = mem_alloc_big(b->info.n_params, sizeof(float));
 	b->sum = mem_alloc_big(b->info.n_params, sizeof(float));
@@ -118,7 +120,7 @@ static int open_bench(struct bench *b, const struct shape *shape)
 		for (size_t i = 0; i < ROWS * b->widths[l]; i++)
 			b->h[l][i] = b->d[l][i] = 0.01F * (float)(i % 7);
 	}
-	return mlp_model.init(b->model, 1, b->x);
+	return mlp_model.init(b->model, 1, b->x) == 0 ? mlp_model.init(b->model, 1, b->y) : -1;
 }
 
 static void close_bench(struct bench *b)
@@ -127,6 +129,7 @@ static void close_bench(struct bench *b)
 
 	mlp_model.destroy(b->model);
 	mem_free_big(b->x, n, sizeof(float));
+	mem_free_big(b->y, n, sizeof(float));
 	mem_free_big(b->moved, n, sizeof(float));
 	mem_free_big(b->g, n, sizeof(float));
 	mem_free_big(b->sum, n, sizeof(float));
@@ -136,8 +139,8 @@ static void close_bench(struct bench *b)
 	}
 }
 
-/* moved = x + gamma z; with moved NULL: the draw alone. */
-static double draw(const struct bench *b, uint32_t copy, float *moved)
+/* The draws of one copy, dropped. */
+static double draw(const struct bench *b, uint32_t copy)
 {
 	struct rng_stream s = rng_stream(1, RNG_PPRS, b->t, copy, 0);
 	double z[CHUNK], seen = 0;
@@ -147,29 +150,27 @@ static double draw(const struct bench *b, uint32_t copy, float *moved)
 
 		rng_normal_fill(&s, z, at, some);
 		seen += z[0];
-		for (size_t i = 0; moved != NULL && i < some; i++)
-			moved[at + i] = b->x[at + i] + 0.01F * (float)z[i];
 	}
 	return seen;
 }
 
 static int one_iteration(struct bench *b)
 {
+	static const struct pprs_config cfg = {.learning_rate = 1e-4, .smoothing = 0.01, .samples = COPIES};
+	size_t n = (size_t)b->info.n_params;
 	uint64_t rows[ROWS];
 	double loss;
 
 	for (size_t i = 0; i < ROWS; i++)
 		rows[i] = i;
-	memset(b->sum, 0, b->info.n_params * sizeof *b->sum);
 	for (uint32_t k = 0; k < COPIES; k++) {
-		(void)draw(b, k, b->moved);
-		if (mlp_model.gradient(b->model, b->moved, rows, ROWS, b->g, &loss) != 0)
+		pprs_perturb(b->moved, b->x, n, cfg.smoothing, 1, b->t, k, 0);
+		if (mlp_model.gradient(b->model, b->moved, rows, ROWS, k == 0 ? b->sum : b->g, &loss) != 0)
 			return -1;
-		for (size_t i = 0; i < b->info.n_params; i++)
-			b->sum[i] += b->g[i];
+		if (k > 0)
+			pprs_add(b->sum, b->g, n);
 	}
-	for (size_t i = 0; i < b->info.n_params; i++)
-		b->x[i] -= 0.001F * (b->sum[i] / COPIES);
+	pprs_step(&cfg, 0.9, b->x, b->y, b->sum, n);
 	b->t++;
 	return 0;
 }
@@ -207,7 +208,7 @@ static int floor_noise(struct bench *b)
 	double seen = 0;
 
 	for (uint32_t k = 0; k < COPIES; k++)
-		seen += draw(b, k, NULL);
+		seen += draw(b, k);
 	return seen < 1e9 ? 0 : -1;
 }
 
