@@ -1,38 +1,16 @@
-/* The plugin around mlp_net.c and attack.c: options, loading, names of tensors, the loss. See mlp.h.
- *
- *   gradient ─► run_forward ─► run_backward on all layers     (a job that is not cut)
- *   stages_forward, stages_backward, stages_test: the same on a range of them
- *
- * With an attack, layer 0 is the input and layer l > 0 is layer l-1 of the net; else layer l is the net's. */
+/* The plugin around mlp_run.c: options, loading, names of tensors, and the functions of a model that is cut into layers
+ * and of one that is not. See mlp.h. */
 #include "libcore/models/mlp.h"
 
 #include "libcore/base/mem.h"
-#include "libcore/data/options.h"
-#include "libcore/models/attack.h"
 #include "libcore/models/blas.h"
-#include "libcore/models/mlp_net.h"
-#include "libcore/models/rows.h"
+#include "libcore/models/mlp_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_WIDTH 65536UL
-
-struct mlp {
-	struct rows rows;
-	struct mlp_options {
-		struct option_list hidden;
-		int loss; /* enum loss_kind */
-		struct attack attack;
-	} options;
-	uint64_t widths[MLP_MAX_LAYERS + 1]; /* [0] and the last one come with the data */
-	size_t n_widths;
-	struct mlp_net net;
-	real *work; /* n_work numbers: what forward keeps for the own backward, and backward's scratch */
-	size_t n_work;
-};
-
 #define FOR_ATTACK 1U
 
 static const char *const switches[] = {"on", "off", NULL};
@@ -73,15 +51,10 @@ static enum status read_hidden(struct mlp *m, struct error *err)
 	return ST_OK;
 }
 
-static bool is_attack(const struct mlp *m)
-{
-	return m->options.attack.kind != ATTACK_NONE;
-}
-
 /* hidden and loss belong to a model that is trained, the others to an attack. */
 static enum status check_keys(const struct mlp *m, const struct dadam_options *options, struct error *err)
 {
-	bool attack = is_attack(m);
+	bool attack = mlp_is_attack(m);
 
 	for (size_t i = 0; i < options->n_items; i++) {
 		const struct option_def *def = options_find(defs, N_DEFS, options->items[i].key);
@@ -214,7 +187,7 @@ static int mlp_load(void *instance, const struct dadam_options *data, struct dad
 {
 	struct mlp *m = instance;
 
-	return is_attack(m) ? load_attack(m, data, info) : load_net(m, data, info);
+	return mlp_is_attack(m) ? load_attack(m, data, info) : load_net(m, data, info);
 }
 
 static int no_such(struct mlp *m, const char *what, uint32_t i, uint32_t n)
@@ -223,17 +196,6 @@ static int no_such(struct mlp *m, const char *what, uint32_t i, uint32_t n)
 
 	(void)error_set(&err, ST_INVALID, "%s %u asked for, there are %u", what, i, n);
 	return rows_fail(&m->rows, &err);
-}
-
-/* Layers of the net before this layer of the model. */
-static uint32_t net_layer(const struct mlp *m, uint32_t l)
-{
-	return is_attack(m) && l > 0 ? l - 1 : l;
-}
-
-static uint32_t n_layers(const struct mlp *m)
-{
-	return m->net.n + (is_attack(m) ? 1 : 0);
 }
 
 static void describe_perturbation(const struct mlp *m, struct dadam_tensor *out)
@@ -246,12 +208,12 @@ static void describe_perturbation(const struct mlp *m, struct dadam_tensor *out)
 static int mlp_tensor(void *instance, uint32_t i, struct dadam_tensor *out)
 {
 	struct mlp *m = instance;
-	uint32_t l = i / 2, n = is_attack(m) ? 1 : 2 * m->net.n;
+	uint32_t l = i / 2, n = mlp_is_attack(m) ? 1 : 2 * m->net.n;
 	bool bias = i % 2 != 0;
 
 	if (i >= n)
 		return no_such(m, "tensor", i, n);
-	if (is_attack(m)) {
+	if (mlp_is_attack(m)) {
 		describe_perturbation(m, out);
 		return 0;
 	}
@@ -270,149 +232,11 @@ static int mlp_init(void *instance, uint64_t seed, dadam_real *x)
 {
 	struct mlp *m = instance;
 
-	if (is_attack(m))
+	if (mlp_is_attack(m))
 		memset(x, 0, m->rows.info.train_rows * m->rows.info.features * sizeof *x);
 	else
 		mlp_net_start(&m->net, x, seed);
 	return 0;
-}
-
-/* m->work with room for n numbers; its content is lost when it grows. */
-static int want_work(struct mlp *m, uint64_t n)
-{
-	struct error err;
-
-	if (n <= m->n_work)
-		return 0;
-	mem_free_big(m->work, m->n_work, sizeof *m->work);
-	m->n_work = n;
-	m->work = mem_alloc_big(n, sizeof *m->work);
-	if (m->work != NULL)
-		return 0;
-	m->n_work = 0;
-	(void)error_set(&err, ST_NOMEM, "no memory for %llu activations", (unsigned long long)n);
-	return rows_fail(&m->rows, &err);
-}
-
-/* ---- a range of layers at work ---- */
-
-/* Numbers per row that leave layer l. */
-static size_t width_after(const struct mlp *m, uint32_t l)
-{
-	return mlp_net_width(&m->net, is_attack(m) ? l : l + 1);
-}
-
-/* Numbers that forward keeps: what leaves each layer of the range. */
-static uint64_t kept_by(const struct mlp *m, uint32_t first, uint32_t end, size_t n)
-{
-	uint64_t input = is_attack(m) && first == 0 ? (uint64_t)n * mlp_net_width(&m->net, 0) : 0;
-
-	return input + mlp_net_kept(&m->net, net_layer(m, first), net_layer(m, end), n);
-}
-
-static const real *net_params(const struct mlp *m, const struct dadam_range *r)
-{
-	return is_attack(m) ? m->options.attack.frozen + m->net.offset[net_layer(m, r->first)] : r->x;
-}
-
-/* An attack looks at training rows only. */
-static enum data_split test_split(const struct mlp *m)
-{
-	return is_attack(m) ? DATA_TRAIN : DATA_TEST;
-}
-
-/* What enters the net's first layer in a range; NULL after rows_fail(). kept: where a perturbed input goes. */
-static const real *input_of(struct mlp *m, const struct dadam_range *r, enum data_split split, real *kept)
-{
-	const real *in;
-
-	if (rows_check(&m->rows, split, r->rows, r->n_rows) != 0)
-		return NULL;
-	if (r->first > 0)
-		return r->in;
-	in = rows_inputs(&m->rows, split, r->rows, r->n_rows);
-	if (in == NULL || !is_attack(m))
-		return in;
-	attack_perturb(kept, r->x, in, r->rows, r->n_rows, m->rows.info.features);
-	return kept;
-}
-
-/* Through the range; the result is what leaves it, in kept. NULL after rows_fail(). */
-static real *through(struct mlp *m, const struct dadam_range *r, enum data_split split, real *kept)
-{
-	const real *in = input_of(m, r, split, kept);
-	uint32_t first = net_layer(m, r->first), end = net_layer(m, r->end);
-
-	if (in == NULL)
-		return NULL;
-	if (first == end)
-		return kept; /* the layer "input" alone */
-	return mlp_net_forward(&m->net, first, end, net_params(m, r), in, r->n_rows,
-			kept + (kept_by(m, r->first, r->end, r->n_rows) - mlp_net_kept(&m->net, first, end, r->n_rows)));
-}
-
-/* The loss of the last layer's outputs z, which become its gradient. */
-static int loss_of(struct mlp *m, const struct dadam_range *r, real *z, double *loss)
-{
-	size_t width = m->net.layers[m->net.n - 1].n_out;
-	struct loss_wanted wanted;
-
-	if (rows_wanted(&m->rows, DATA_TRAIN, r->rows, r->n_rows, &wanted) != 0)
-		return -1;
-	if (is_attack(m))
-		*loss = attack_loss(&m->options.attack, z, wanted.labels, r->n_rows, width, z);
-	else
-		*loss = loss_mean((enum loss_kind)m->options.loss, z, &wanted, r->n_rows, width, z);
-	return 0;
-}
-
-static int metrics_of(struct mlp *m, const struct dadam_range *r, const real *z, struct dadam_metric *out, uint32_t *n)
-{
-	size_t width = m->net.layers[m->net.n - 1].n_out;
-	struct loss_wanted wanted;
-
-	if (rows_wanted(&m->rows, test_split(m), r->rows, r->n_rows, &wanted) != 0)
-		return -1;
-	if (is_attack(m))
-		attack_metrics(&m->options.attack, z, wanted.labels, r->n_rows, width, out, n);
-	else
-		rows_metrics((enum loss_kind)m->options.loss, z, &wanted, r->n_rows, width, out, n);
-	return 0;
-}
-
-/* Numbers of scratch that run_backward needs. */
-static uint64_t scratch_of(const struct mlp *m, size_t n_rows)
-{
-	return 3 * (uint64_t)n_rows * m->net.widest;
-}
-
-static int run_backward(struct mlp *m, const struct dadam_range *r, const real *d_out, real *grad, real *d_in, real *scratch)
-{
-	uint32_t first = net_layer(m, r->first), end = net_layer(m, r->end);
-	bool to_input = is_attack(m) && r->first == 0;
-	const real *kept = r->kept + (to_input ? r->n_rows * mlp_net_width(&m->net, 0) : 0), *in = r->in;
-
-	if (rows_check(&m->rows, DATA_TRAIN, r->rows, r->n_rows) != 0)
-		return -1;
-	if (r->end == n_layers(m))
-		d_out = r->kept + kept_by(m, r->first, r->end - 1, r->n_rows);
-	if (to_input)
-		d_in = scratch + 2 * r->n_rows * m->net.widest;
-	else if (r->first == 0 && (in = rows_inputs(&m->rows, DATA_TRAIN, r->rows, r->n_rows)) == NULL)
-		return -1;
-	if (first < end)
-		mlp_net_backward(&m->net, first, end, net_params(m, r), in, r->n_rows, kept, d_out, is_attack(m) ? NULL : grad, d_in,
-				scratch);
-	if (to_input)
-		attack_input_gradient(grad, m->rows.info.train_rows, r->x, first < end ? d_in : d_out, r->rows, r->n_rows,
-				m->rows.info.features);
-	return 0;
-}
-
-/* Test rows through the range; the result is what leaves it, in m->work. NULL after rows_fail(). */
-static const real *run_test(struct mlp *m, const struct dadam_range *r)
-{
-	return want_work(m, kept_by(m, r->first, r->end, r->n_rows)) == 0 ? through(m, r, test_split(m), m->work) : NULL;
 }
 
 /* ---- a model that is not cut ---- */
@@ -420,33 +244,33 @@ static const real *run_test(struct mlp *m, const struct dadam_range *r)
 static int mlp_gradient(void *instance, const dadam_real *x, const uint64_t *rows, size_t n_rows, dadam_real *grad, double *loss)
 {
 	struct mlp *m = instance;
-	uint64_t kept = kept_by(m, 0, n_layers(m), n_rows);
-	struct dadam_range r = {.struct_size = sizeof r, .end = n_layers(m), .x = x, .rows = rows, .n_rows = n_rows};
+	uint64_t kept = mlp_kept(m, 0, mlp_n_layers(m), n_rows);
+	struct dadam_range r = {.struct_size = sizeof r, .end = mlp_n_layers(m), .x = x, .rows = rows, .n_rows = n_rows};
 	real *last;
 
-	if (want_work(m, kept + scratch_of(m, n_rows)) != 0)
+	if (mlp_work(m, kept + mlp_scratch(m, n_rows)) != 0)
 		return -1;
 	r.kept = m->work;
-	last = through(m, &r, DATA_TRAIN, r.kept);
-	if (last == NULL || loss_of(m, &r, last, loss) != 0)
+	last = mlp_through(m, &r, DATA_TRAIN, r.kept);
+	if (last == NULL || mlp_loss(m, &r, last, loss) != 0)
 		return -1;
-	return run_backward(m, &r, NULL, grad, NULL, m->work + kept);
+	return mlp_backward(m, &r, NULL, grad, NULL, m->work + kept);
 }
 
 static int test_all_layers(void *instance, const dadam_real *x, const uint64_t *numbers, size_t n, struct dadam_metric *out,
 		uint32_t *n_metrics)
 {
 	struct mlp *m = instance;
-	struct dadam_range r = {.struct_size = sizeof r, .end = n_layers(m), .x = x, .rows = numbers, .n_rows = n};
-	const real *last = run_test(m, &r);
+	struct dadam_range r = {.struct_size = sizeof r, .end = mlp_n_layers(m), .x = x, .rows = numbers, .n_rows = n};
+	const real *last = mlp_test(m, &r);
 
-	return last != NULL ? metrics_of(m, &r, last, out, n_metrics) : -1;
+	return last != NULL ? mlp_metrics(m, &r, last, out, n_metrics) : -1;
 }
 
 static int mlp_evaluate(void *instance, const dadam_real *x, struct dadam_metric *out, uint32_t *n)
 {
 	struct mlp *m = instance;
-	uint64_t rows = is_attack(m) ? m->rows.info.train_rows : m->rows.info.test_rows;
+	uint64_t rows = mlp_is_attack(m) ? m->rows.info.train_rows : m->rows.info.test_rows;
 
 	return rows_evaluate(m, rows, x, test_all_layers, out, n);
 }
@@ -455,54 +279,46 @@ static int mlp_evaluate(void *instance, const dadam_real *x, struct dadam_metric
 
 static uint32_t stages_n_layers(void *instance)
 {
-	return n_layers(instance);
-}
-
-/* Parameters before layer l. */
-static uint64_t params_before(const struct mlp *m, uint32_t l)
-{
-	if (is_attack(m))
-		return l > 0 ? m->rows.info.train_rows * m->rows.info.features : 0;
-	return m->net.offset[l];
+	return mlp_n_layers(instance);
 }
 
 static int stages_layer(void *instance, uint32_t l, struct dadam_layer *out)
 {
 	struct mlp *m = instance;
 
-	if (l >= n_layers(m))
-		return no_such(m, "layer", l, n_layers(m));
-	*out = (struct dadam_layer){.offset = params_before(m, l), .n_params = params_before(m, l + 1) - params_before(m, l),
-			.n_in = l > 0 ? width_after(m, l - 1) : 0, .n_out = l + 1 < n_layers(m) ? width_after(m, l) : 0};
-	if (is_attack(m) && l == 0)
+	if (l >= mlp_n_layers(m))
+		return no_such(m, "layer", l, mlp_n_layers(m));
+	*out = (struct dadam_layer){.offset = mlp_params_before(m, l), .n_params = mlp_params_before(m, l + 1) - mlp_params_before(m, l),
+			.n_in = l > 0 ? mlp_width_after(m, l - 1) : 0, .n_out = l + 1 < mlp_n_layers(m) ? mlp_width_after(m, l) : 0};
+	if (mlp_is_attack(m) && l == 0)
 		(void)snprintf(out->name, sizeof out->name, "input");
 	else
-		(void)snprintf(out->name, sizeof out->name, "layer%u", net_layer(m, l) + 1);
+		(void)snprintf(out->name, sizeof out->name, "layer%u", l + (mlp_is_attack(m) ? 0 : 1));
 	return 0;
 }
 
 static int check_range(struct mlp *m, uint32_t first, uint32_t end)
 {
-	if (first < end && end <= n_layers(m))
+	if (first < end && end <= mlp_n_layers(m))
 		return 0;
-	return no_such(m, "layers up to", end, n_layers(m));
+	return no_such(m, "layers up to", end, mlp_n_layers(m));
 }
 
 static uint64_t stages_kept(void *instance, uint32_t first, uint32_t end, size_t n_rows)
 {
-	return check_range(instance, first, end) == 0 ? kept_by(instance, first, end, n_rows) : 0;
+	return check_range(instance, first, end) == 0 ? mlp_kept(instance, first, end, n_rows) : 0;
 }
 
 static int stages_forward(void *instance, const struct dadam_range *r, dadam_real *out, double *loss)
 {
 	struct mlp *m = instance;
-	real *last = check_range(m, r->first, r->end) == 0 ? through(m, r, DATA_TRAIN, r->kept) : NULL;
+	real *last = check_range(m, r->first, r->end) == 0 ? mlp_through(m, r, DATA_TRAIN, r->kept) : NULL;
 
 	if (last == NULL)
 		return -1;
-	if (r->end == n_layers(m))
-		return loss_of(m, r, last, loss);
-	memcpy(out, last, r->n_rows * width_after(m, r->end - 1) * sizeof *out);
+	if (r->end == mlp_n_layers(m))
+		return mlp_loss(m, r, last, loss);
+	memcpy(out, last, r->n_rows * mlp_width_after(m, r->end - 1) * sizeof *out);
 	return 0;
 }
 
@@ -511,21 +327,21 @@ static int stages_backward(void *instance, const struct dadam_range *r, const da
 {
 	struct mlp *m = instance;
 
-	if (check_range(m, r->first, r->end) != 0 || want_work(m, scratch_of(m, r->n_rows)) != 0)
+	if (check_range(m, r->first, r->end) != 0 || mlp_work(m, mlp_scratch(m, r->n_rows)) != 0)
 		return -1;
-	return run_backward(m, r, d_out, grad, d_in, m->work);
+	return mlp_backward(m, r, d_out, grad, d_in, m->work);
 }
 
 static int stages_test(void *instance, const struct dadam_range *r, dadam_real *out, struct dadam_metric *metrics, uint32_t *n)
 {
 	struct mlp *m = instance;
-	const real *last = check_range(m, r->first, r->end) == 0 ? run_test(m, r) : NULL;
+	const real *last = check_range(m, r->first, r->end) == 0 ? mlp_test(m, r) : NULL;
 
 	if (last == NULL)
 		return -1;
-	if (r->end == n_layers(m))
-		return metrics_of(m, r, last, metrics, n);
-	memcpy(out, last, r->n_rows * width_after(m, r->end - 1) * sizeof *out);
+	if (r->end == mlp_n_layers(m))
+		return mlp_metrics(m, r, last, metrics, n);
+	memcpy(out, last, r->n_rows * mlp_width_after(m, r->end - 1) * sizeof *out);
 	return 0;
 }
 
@@ -535,7 +351,7 @@ static int stages_project(void *instance, uint32_t first, uint32_t end, dadam_re
 
 	if (check_range(m, first, end) != 0)
 		return -1;
-	if (is_attack(m) && first == 0)
+	if (mlp_is_attack(m) && first == 0)
 		attack_project(&m->options.attack, x, &m->rows);
 	return 0;
 }
