@@ -3,6 +3,7 @@
 
 #include "libcore/base/mem.h"
 #include "libcore/data/safetensors.h"
+#include "libcore/models/host.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -217,8 +218,8 @@ void attack_metrics(const struct attack *a, const real *z, const uint32_t *label
 		success += loss_greatest_but(zr, width, width) != labels[r];
 		norms += (double)zr[width];
 	}
-	out[0] = (struct dadam_metric){.name = "loss", .value = attack_loss(a, z, labels, n, width, NULL)};
-	out[1] = (struct dadam_metric){.name = "success", .value = (double)success / (double)n};
-	out[2] = (struct dadam_metric){.name = "linf", .value = norms / (double)n};
+	host_metric(&out[0], "loss", attack_loss(a, z, labels, n, width, NULL));
+	host_metric(&out[1], "success", (double)success / (double)n);
+	host_metric(&out[2], "linf", norms / (double)n);
 	*n_metrics = 3;
 }

@@ -3,16 +3,15 @@
 
 #include "libcore/base/mem.h"
 #include "libcore/data/metrics.h"
+#include "libcore/models/host.h"
 
 #include <stdio.h>
 #include <string.h>
 
 void ctr_init(struct ctr *ctr, const struct dadam_host *host)
 {
-	size_t size = host->struct_size < sizeof ctr->host ? host->struct_size : sizeof ctr->host;
-
 	*ctr = (struct ctr){0};
-	memcpy(&ctr->host, host, size);
+	host_copy(&ctr->host, host);
 }
 
 void ctr_fini(struct ctr *ctr)
@@ -23,16 +22,6 @@ void ctr_fini(struct ctr *ctr)
 	mem_free(ctr->batch.labels);
 }
 
-int ctr_fail(const struct dadam_host *host, const struct error *err)
-{
-	char text[sizeof err->msg + sizeof err->hint + 8];
-
-	(void)snprintf(text, sizeof text, err->hint[0] != '\0' ? "%s (%s)" : "%s", err->msg, err->hint);
-	if (host->fail != NULL)
-		host->fail(host->data, text);
-	return -1;
-}
-
 static void say_what_was_found(const struct ctr *ctr)
 {
 	const struct dataset_info *i = &ctr->info;
@@ -41,8 +30,7 @@ static void say_what_was_found(const struct ctr *ctr)
 	(void)snprintf(text, sizeof text, "data: %llu training rows, %llu test rows, %u fields, %u features%s",
 			(unsigned long long)i->train_rows, (unsigned long long)i->test_rows, i->n_fields,
 			i->n_features, i->parsed_on_demand ? ", parsed on demand" : "");
-	if (ctr->host.log != NULL)
-		ctr->host.log(ctr->host.data, DADAM_LOG_INFO, text);
+	host_say(&ctr->host, text);
 }
 
 int ctr_load(struct ctr *ctr, const struct dadam_options *data)
@@ -51,10 +39,10 @@ int ctr_load(struct ctr *ctr, const struct dadam_options *data)
 
 	if (ctr->data != NULL) {
 		(void)error_set(&err, ST_STATE, "load was called twice, allowed is once");
-		return ctr_fail(&ctr->host, &err);
+		return host_fail(&ctr->host, &err);
 	}
 	if (dataset_open(&ctr->data, data, &err) != ST_OK)
-		return ctr_fail(&ctr->host, &err);
+		return host_fail(&ctr->host, &err);
 	ctr->info = dataset_info(ctr->data);
 	say_what_was_found(ctr);
 	return 0;
@@ -119,17 +107,11 @@ int ctr_gather(struct ctr *ctr, enum data_split split, const uint64_t *rows, uin
 	if (st != ST_OK) {
 		if (err.msg[0] == '\0')
 			(void)error_set(&err, ST_NOMEM, "no memory for a batch of %zu rows", n);
-		return ctr_fail(&ctr->host, &err);
+		return host_fail(&ctr->host, &err);
 	}
 	b->start[n] = at;
 	b->n = n;
 	return 0;
-}
-
-static void set_metric(struct dadam_metric *out, const char *name, double value)
-{
-	*out = (struct dadam_metric){.value = value};
-	(void)snprintf(out->name, sizeof out->name, "%s", name);
 }
 
 static int score_all(struct ctr *ctr, const dadam_real *x, ctr_score_fn score, struct scored *list)
@@ -159,7 +141,7 @@ int ctr_evaluate(struct ctr *ctr, const dadam_real *x, ctr_score_fn score, struc
 	*n = 0;
 	if (list == NULL) {
 		(void)error_set(&err, ST_NOMEM, "no memory for %llu scores", (unsigned long long)rows);
-		return ctr_fail(&ctr->host, &err);
+		return host_fail(&ctr->host, &err);
 	}
 	rc = score_all(ctr, x, score, list);
 	for (uint64_t i = 0; rc == 0 && i < rows; i++) {
@@ -167,9 +149,9 @@ int ctr_evaluate(struct ctr *ctr, const dadam_real *x, ctr_score_fn score, struc
 		right += (list[i].score > 0) == (list[i].label == 1);
 	}
 	if (rc == 0 && rows > 0) {
-		set_metric(&out[0], "loss", loss / (double)rows);
-		set_metric(&out[1], "auc", metrics_auc(list, rows));
-		set_metric(&out[2], "accuracy", right / (double)rows);
+		host_metric(&out[0], "loss", loss / (double)rows);
+		host_metric(&out[1], "auc", metrics_auc(list, rows));
+		host_metric(&out[2], "accuracy", right / (double)rows);
 		*n = 3;
 	}
 	mem_free(list);

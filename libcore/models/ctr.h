@@ -29,16 +29,13 @@ struct ctr {
 	struct ctr_batch batch;
 };
 
-/* Logits of ctr->batch at x into z (batch.n numbers). Returns 0, or -1 after ctr_fail(). */
+/* Logits of ctr->batch at x into z (batch.n numbers). Returns 0, or -1 after host_fail(). */
 typedef int (*ctr_score_fn)(struct ctr *ctr, const dadam_real *x, double *z);
 
 void ctr_init(struct ctr *ctr, const struct dadam_host *host);
 void ctr_fini(struct ctr *ctr);
 
-/* Pass err's sentence and hint to the host; returns -1. */
-int ctr_fail(const struct dadam_host *host, const struct error *err);
-
-/* Open the data and say in the log what was found. 0, or -1 after ctr_fail(). */
+/* Open the data and say in the log what was found. 0, or -1 after host_fail(). */
 int ctr_load(struct ctr *ctr, const struct dadam_options *data);
 
 /* Fill ctr->batch with n rows of a split: rows[0..n), or first, first+1, ... when rows is NULL. */

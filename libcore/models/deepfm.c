@@ -4,6 +4,7 @@
 #include "libcore/base/mem.h"
 #include "libcore/data/options.h"
 #include "libcore/models/blas.h"
+#include "libcore/models/host.h"
 #include "libcore/models/net.h"
 
 #include <stdio.h>
@@ -84,7 +85,7 @@ static void *deepfm_create(const struct dadam_host *host, const struct dadam_opt
 
 	if (m == NULL) {
 		(void)error_set(&err, ST_NOMEM, "no memory for the model");
-		(void)ctr_fail(host, &err);
+		(void)host_fail(host, &err);
 		return NULL;
 	}
 	ctr_init(&m->ctr, host);
@@ -95,7 +96,7 @@ static void *deepfm_create(const struct dadam_host *host, const struct dadam_opt
 		st = read_hidden(&m->shape, &m->options.hidden, &err);
 	if (st != ST_OK) {
 		(void)error_wrap(&err, st, "deepfm");
-		(void)ctr_fail(host, &err);
+		(void)host_fail(host, &err);
 		deepfm_destroy(m);
 		return NULL;
 	}
@@ -115,7 +116,7 @@ static int deepfm_load(void *instance, const struct dadam_options *data, struct 
 	m->shape.factors = (uint32_t)m->options.factors;
 	m->shape.l2 = m->options.l2;
 	if (net_init(&m->net, &m->shape, &err) != ST_OK || net_reserve(&m->net, CTR_EVALUATE_ROWS, &err) != ST_OK)
-		return ctr_fail(&m->ctr.host, &err);
+		return host_fail(&m->ctr.host, &err);
 	info->n_params = m->net.layout.n_params;
 	info->train_rows = m->ctr.info.train_rows;
 	info->test_rows = m->ctr.info.test_rows;
@@ -145,7 +146,7 @@ static int deepfm_tensor(void *instance, uint32_t i, struct dadam_tensor *out)
 		struct error err;
 
 		(void)error_set(&err, ST_INVALID, "tensor %u asked for, there are %u", i, 3 + 2 * at->n_layers);
-		return ctr_fail(&m->ctr.host, &err);
+		return host_fail(&m->ctr.host, &err);
 	}
 	if (i == 0) {
 		strcpy(out->name, "bias");
@@ -181,12 +182,12 @@ static int deepfm_gradient(void *instance, const dadam_real *x, const uint64_t *
 
 	if (n_rows == 0 || n_rows > INT32_MAX) {
 		(void)error_set(&err, ST_INVALID, "a batch of %zu rows, allowed are 1 to %d", n_rows, INT32_MAX);
-		return ctr_fail(&m->ctr.host, &err);
+		return host_fail(&m->ctr.host, &err);
 	}
 	if (ctr_gather(&m->ctr, DATA_TRAIN, rows, 0, n_rows) != 0)
 		return -1;
 	if (net_reserve(&m->net, n_rows, &err) != ST_OK)
-		return ctr_fail(&m->ctr.host, &err);
+		return host_fail(&m->ctr.host, &err);
 	net_forward(&m->net, x, &m->ctr.batch);
 	*loss = net_backward(&m->net, x, &m->ctr.batch, grad);
 	return 0;

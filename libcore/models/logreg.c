@@ -5,6 +5,7 @@
 #include "libcore/data/metrics.h"
 #include "libcore/data/options.h"
 #include "libcore/models/ctr.h"
+#include "libcore/models/host.h"
 
 #include <string.h>
 
@@ -44,7 +45,7 @@ static void *logreg_create(const struct dadam_host *host, const struct dadam_opt
 	if (st == ST_OK)
 		return m;
 	(void)error_wrap(&err, st, "logreg");
-	(void)ctr_fail(host, &err);
+	(void)host_fail(host, &err);
 	logreg_destroy(m);
 	return NULL;
 }
@@ -69,7 +70,7 @@ static int logreg_tensor(void *instance, uint32_t i, struct dadam_tensor *out)
 
 	if (i > 1) {
 		(void)error_set(&err, ST_INVALID, "tensor %u asked for, there are 2", i);
-		return ctr_fail(&m->ctr.host, &err);
+		return host_fail(&m->ctr.host, &err);
 	}
 	*out = (struct dadam_tensor){.offset = i, .n_dims = 1, .dims = {i == 0 ? 1 : m->ctr.info.n_features}};
 	strcpy(out->name, i == 0 ? "bias" : "linear");
@@ -128,7 +129,7 @@ static int logreg_gradient(void *instance, const dadam_real *x, const uint64_t *
 
 	if (n_rows == 0) {
 		(void)error_set(&err, ST_INVALID, "a batch of 0 rows, allowed is 1 or more");
-		return ctr_fail(&m->ctr.host, &err);
+		return host_fail(&m->ctr.host, &err);
 	}
 	if (ctr_gather(&m->ctr, DATA_TRAIN, rows, 0, n_rows) != 0)
 		return -1;

@@ -5,8 +5,8 @@
 #include "libcore/models/net.h"
 
 #include "libcore/base/mem.h"
-#include "libcore/base/rng.h"
 #include "libcore/data/metrics.h"
+#include "libcore/models/affine.h"
 #include "libcore/models/blas.h"
 
 #include <math.h>
@@ -15,7 +15,6 @@
 #define AHEAD 16 /* items */
 #define MAX_PARAMS ((uint64_t)1 << 40)
 #define MAX_WIDTH ((uint64_t)1 << 24) /* of h0 and of a hidden layer */
-#define INIT_CHUNK 256
 
 enum status net_layout_make(struct net_layout *out, const struct net_shape *shape, struct error *err)
 {
@@ -99,28 +98,14 @@ enum status net_reserve(struct net *net, size_t n, struct error *err)
 	return error_set(err, ST_NOMEM, "no memory for batches of %zu rows", n);
 }
 
-static void fill_normal(real *x, size_t n, double scale, uint64_t seed, uint32_t stream)
-{
-	struct rng_stream s = rng_stream(seed, RNG_INIT, stream, 0, 0);
-	double z[INIT_CHUNK];
-
-	for (size_t at = 0; at < n; at += INIT_CHUNK) {
-		size_t some = n - at < INIT_CHUNK ? n - at : INIT_CHUNK;
-
-		rng_normal_fill(&s, z, at, some);
-		for (size_t i = 0; i < some; i++)
-			x[at + i] = (real)(scale * z[i]);
-	}
-}
-
 void net_start(const struct net *net, uint64_t seed, double init_scale, real *x)
 {
 	const struct net_layout *at = &net->layout;
 
 	memset(x, 0, at->n_params * sizeof *x);
-	fill_normal(x + at->embedding, (size_t)net->shape.features * net->shape.factors, init_scale, seed, 0);
+	affine_normal(x + at->embedding, (size_t)net->shape.features * net->shape.factors, init_scale, seed, 0);
 	for (uint32_t l = 0; l < at->n_layers; l++)
-		fill_normal(x + at->weight[l], (size_t)at->rows[l] * at->columns[l],
+		affine_normal(x + at->weight[l], (size_t)at->rows[l] * at->columns[l],
 				sqrt(2.0 / (double)at->columns[l]), seed, l + 1);
 }
 
@@ -162,21 +147,10 @@ static real row_forward(const struct net *net, const real *x, const struct data_
 	return z + (real)0.5 * (pairs - squares);
 }
 
-static void relu(real *restrict h, size_t n)
+/* A hidden layer; its biases lie behind its weights. */
+static struct affine layer(const struct net_layout *at, uint32_t l)
 {
-	for (size_t i = 0; i < n; i++)
-		h[i] = h[i] > 0 ? h[i] : 0;
-}
-
-/* out (n x rows) = h (n x columns) W' + b */
-static void affine(const struct net_layout *at, uint32_t l, const real *x, const real *h, size_t n, real *out)
-{
-	int rows = (int)at->rows[l], columns = (int)at->columns[l];
-
-	for (size_t r = 0; r < n; r++)
-		memcpy(out + r * at->rows[l], x + at->bias[l], at->rows[l] * sizeof *out);
-	real_gemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, rows, columns, 1, h, columns, x + at->weight[l],
-			columns, 1, out, rows);
+	return (struct affine){.n_in = at->columns[l], .n_out = at->rows[l], .relu = true};
 }
 
 void net_forward(struct net *net, const real *x, const struct ctr_batch *b)
@@ -192,8 +166,9 @@ void net_forward(struct net *net, const real *x, const struct ctr_batch *b)
 	if (at->n_layers == 0)
 		return;
 	for (uint32_t l = 0; l < out; l++) {
-		affine(at, l, x, net->h[l], b->n, net->h[l + 1]);
-		relu(net->h[l + 1], b->n * at->rows[l]);
+		struct affine a = layer(at, l);
+
+		affine_forward(&a, x + at->weight[l], net->h[l], a.n_in, net->h[l + 1], a.n_out, b->n);
 	}
 	real_gemv(CblasRowMajor, CblasNoTrans, (int)b->n, (int)at->columns[out], 1, net->h[out],
 			(int)at->columns[out], x + at->weight[out], 1, 1, net->z, 1);
@@ -248,21 +223,14 @@ static void output_backward(struct net *net, const real *x, size_t n, real *g)
 static void hidden_backward(struct net *net, const real *x, uint32_t l, size_t n, real *g)
 {
 	const struct net_layout *at = &net->layout;
-	int rows = (int)at->rows[l], columns = (int)at->columns[l];
-	const real *d = net->d[l + 1];
-	real *restrict gb = g + at->bias[l];
+	struct affine a = layer(at, l);
 
-	real_gemm(CblasRowMajor, CblasTrans, CblasNoTrans, rows, columns, (int)n, 1, d, rows, net->h[l], columns, 0,
-			g + at->weight[l], columns);
-	for (size_t r = 0; r < n; r++)
-		for (size_t i = 0; i < at->rows[l]; i++)
-			gb[i] += d[r * at->rows[l] + i];
-	real_gemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, columns, rows, 1, d, rows, x + at->weight[l],
-			columns, 0, net->d[l], columns);
-	if (l == 0)
-		return;
-	for (size_t i = 0; i < n * at->columns[l]; i++)
-		net->d[l][i] = net->h[l][i] > 0 ? net->d[l][i] : 0;
+	affine_backward(&a, x + at->weight[l], net->h[l], a.n_in, net->d[l + 1], a.n_out, n, g + at->weight[l], net->d[l]);
+	if (l > 0) {
+		struct affine before = layer(at, l - 1);
+
+		affine_unrelu(&before, net->d[l], net->d[l], net->h[l], a.n_in, n);
+	}
 }
 
 /* Add one row's gradient to the linear weights and embeddings; returns its summed squares for l2. */

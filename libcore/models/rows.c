@@ -2,16 +2,15 @@
 #include "libcore/models/rows.h"
 
 #include "libcore/base/mem.h"
+#include "libcore/models/host.h"
 
 #include <stdio.h>
 #include <string.h>
 
 void rows_init(struct rows *rows, const struct dadam_host *host)
 {
-	size_t size = host->struct_size < sizeof rows->host ? host->struct_size : sizeof rows->host;
-
 	*rows = (struct rows){0};
-	memcpy(&rows->host, host, size);
+	host_copy(&rows->host, host);
 }
 
 static void free_batch(struct rows *rows)
@@ -35,12 +34,7 @@ void rows_fini(struct rows *rows)
 
 int rows_fail(const struct rows *rows, const struct error *err)
 {
-	char text[sizeof err->msg + sizeof err->hint + 8];
-
-	(void)snprintf(text, sizeof text, err->hint[0] != '\0' ? "%s (%s)" : "%s", err->msg, err->hint);
-	if (rows->host.fail != NULL)
-		rows->host.fail(rows->host.data, text);
-	return -1;
+	return host_fail(&rows->host, err);
 }
 
 static void say_what_was_found(const struct rows *rows)
@@ -51,8 +45,7 @@ static void say_what_was_found(const struct rows *rows)
 	(void)snprintf(text, sizeof text, "data: %llu training rows, %llu test rows, %u x %u x %u numbers, %u %s",
 			(unsigned long long)i->train_rows, (unsigned long long)i->test_rows, i->channels, i->height, i->width,
 			i->targets > 0 ? i->targets : i->classes, i->targets > 0 ? "targets" : "classes");
-	if (rows->host.log != NULL)
-		rows->host.log(rows->host.data, DADAM_LOG_INFO, text);
+	host_say(&rows->host, text);
 }
 
 int rows_load(struct rows *rows, const struct dadam_options *data, struct dadam_info *info)
@@ -151,20 +144,14 @@ int rows_wanted(struct rows *rows, enum data_split split, const uint64_t *number
 	return 0;
 }
 
-static void set_metric(struct dadam_metric *out, const char *name, double value)
-{
-	*out = (struct dadam_metric){.value = value};
-	(void)snprintf(out->name, sizeof out->name, "%s", name);
-}
-
 void rows_metrics(enum loss_kind kind, const real *z, const struct loss_wanted *wanted, size_t n, size_t width,
 		struct dadam_metric *out, uint32_t *n_metrics)
 {
-	set_metric(&out[0], "loss", loss_mean(kind, z, wanted, n, width, NULL));
+	host_metric(&out[0], "loss", loss_mean(kind, z, wanted, n, width, NULL));
 	*n_metrics = 1;
 	if (wanted->labels == NULL || kind == LOSS_MSE)
 		return;
-	set_metric(&out[1], "accuracy", (double)loss_right(z, wanted->labels, n, width) / (double)n);
+	host_metric(&out[1], "accuracy", (double)loss_right(z, wanted->labels, n, width) / (double)n);
 	*n_metrics = 2;
 }
 

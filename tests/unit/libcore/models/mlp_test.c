@@ -2,6 +2,7 @@
 #include "libcore/models/mlp.h"
 
 #include "libcore/base/rng.h"
+#include "libcore/models/blas.h"
 #include "tests/lib/fail_mem.h"
 #include "tests/unit/libcore/data/dense_help.h"
 #include "tests/unit/libcore/models/stages_help.h"
@@ -230,6 +231,31 @@ Test(mlp, rows_and_layers_that_are_not_there_are_refused)
 	mlp_model.destroy(m);
 	free(x);
 	free(g);
+}
+
+Test(mlp, every_failing_allocation_is_reported_and_leaves_nothing)
+{
+	const char *path = numbers();
+	int done = 0;
+
+	openblas_set_num_threads(1);
+	for (int k = 0; !done; k++) {
+		dadam_real x[400], g[400];
+		double loss;
+		void *m;
+
+		host_text[0] = '\0';
+		fail_mem_at(k);
+		m = mlp_model.create(&host, OPTIONS("hidden", "9", "hidden", "5"));
+		done = m != NULL && mlp_model.load(m, OPTIONS("format", "csv", "train", path, "header", "off"), &info) == 0
+				&& mlp_model.init(m, 1, x) == 0 && mlp_model.gradient(m, x, batch, N, g, &loss) == 0;
+		mlp_model.destroy(m);
+		cr_assert(done || strstr(host_text, "memory") != NULL, "allocation %d: %s", k, host_text);
+		cr_assert_eq(fail_mem_outstanding(), 0, "allocation %d", k);
+		fail_mem_off();
+		cr_assert_lt(k, 300);
+	}
+	unlink(path);
 }
 
 Test(mlp, classes_are_not_trained_on_targets)
