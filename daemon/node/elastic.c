@@ -62,8 +62,8 @@ int elastic_wants_link(const struct job *j, uint32_t rank)
 		late = &j->rec.ranks[rank];
 		other = own;
 	}
-	if (late != NULL) /* for the copy */
-		return late->view.state == CONTROL_RANK_READY && other == (uint32_t)__builtin_ctzll(late->active);
+	if (late != NULL) /* for the copy, from the lowest that is left of those who were there */
+		return late->view.state == CONTROL_RANK_READY && other == (uint32_t)__builtin_ctzll(late->active & ~j->phase.lost);
 	return (j->worker.neighbours >> rank & 1) != 0;
 }
 

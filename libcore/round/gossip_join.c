@@ -38,11 +38,12 @@ void gossip_join_start(struct gossip *g, uint64_t step, struct gossip_actions *o
 	g->phase = GOSSIP_DUE;
 }
 
-/* One link is enough: a neighbour that counts us may be waiting. Or nobody is left to wait for. */
+/* One link is enough: a neighbour that counts us may be waiting. Or one that has taken all its steps: the copy
+ * is all we get. Or nobody is left to wait for. */
 bool gossip_join_may_begin(const struct gossip *g)
 {
 	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++)
-		if (gossip_link_counts(&g->links[s]))
+		if (gossip_link_counts(&g->links[s]) || (is_live(&g->links[s]) && g->links[s].over && !g->links[s].parked))
 			return true;
 	return (g->cfg.neighbours & ~g->gone) == 0;
 }

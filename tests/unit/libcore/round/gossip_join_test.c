@@ -112,6 +112,33 @@ Test(gossip_join, the_first_round_of_a_joiner_is_the_mean_of_what_it_is_given_an
 	cr_assert(!find(GOSSIP_DO_BEGIN)->joining && find(GOSSIP_DO_SEND) != NULL, "from here on as everybody");
 }
 
+Test(gossip_join, whose_neighbours_have_taken_all_their_steps_goes_on_alone)
+{
+	create(1);
+	link_up(5, 0, 7, 0);
+	feed((struct gossip_event){.type = GOSSIP_EV_START, .step = 14});
+	cr_assert_null(find(GOSSIP_DO_STEPS), "it waits for a neighbour");
+	link_up(0, 0, 20, 0);
+	cr_assert(find(GOSSIP_DO_BEGIN)->joining, "one is enough");
+	feed((struct gossip_event){.type = GOSSIP_EV_BYE, .slot = 0});
+	cr_assert_eq(find(GOSSIP_DO_STEPS)->step, 14, "from the copy on");
+	feed((struct gossip_event){.type = GOSSIP_EV_STEPS_DONE});
+	cr_assert_eq(find(GOSSIP_DO_STEPS)->step, 16);
+}
+
+Test(gossip_join, a_link_that_has_said_bye_is_no_reason_to_wait)
+{
+	create(1);
+	feed((struct gossip_event){.type = GOSSIP_EV_START, .step = 14});
+	feed((struct gossip_event){.type = GOSSIP_EV_LINK_OPEN, .slot = 0, .rank = 0, .accepted = 1});
+	feed((struct gossip_event){.type = GOSSIP_EV_LINK_OPEN, .slot = 1, .rank = 2, .accepted = 1});
+	feed((struct gossip_event){.type = GOSSIP_EV_LINK_UP, .slot = 0, .round = 20});
+	feed((struct gossip_event){.type = GOSSIP_EV_BYE, .slot = 0});
+	cr_assert_null(find(GOSSIP_DO_STEPS), "the other one has not answered");
+	feed((struct gossip_event){.type = GOSSIP_EV_LINK_CLOSED, .slot = 1});
+	cr_assert_eq(find(GOSSIP_DO_STEPS)->step, 14);
+}
+
 Test(gossip_join, who_joins_is_given_to_and_weighs_nothing)
 {
 	in_round_zero();
