@@ -76,6 +76,8 @@ static const struct map map_stage = MAP_OF(link_stage, dadam__pipeline_stage__de
 #define T struct link_pipeline_begin
 static const struct map_field pipeline[] = {
 		MAP_ARRAY_(1, T, stages, n_stages, LINK_MAX_STAGES, &map_stage),
+		MAP_ANY_(2, T, train_rows),
+		MAP_ANY_(3, T, test_rows),
 };
 #undef T
 static const struct map map_pipeline = MAP_OF(link_pipeline_begin, dadam__pipeline_begin__descriptor, pipeline);

@@ -74,6 +74,7 @@ struct link_stage {
 struct link_pipeline_begin {
 	uint32_t n_stages;
 	struct link_stage stages[LINK_MAX_STAGES]; /* the first begins with layer 0, the others above the one before */
+	uint64_t train_rows, test_rows; /* all ranks must have read the same data */
 };
 
 enum link_pass { LINK_PASS_TRAIN = 0, LINK_PASS_TEST = 1 };

@@ -46,6 +46,12 @@ void gather_set_graph(struct gather *g, const struct graph *graph, uint32_t n_ra
 	g->cfg.n_ranks = n_ranks;
 }
 
+void gather_set_vectors(struct gather *g, const real *x, real *mean)
+{
+	g->cfg.x = x;
+	g->cfg.mean = mean;
+}
+
 /* ---- the tree ---- */
 
 /* Fill parent and children by slot. A tree neighbour without a link is as good as lost. Returns 0 when
@@ -108,7 +114,7 @@ static void divide_segment(struct gather *g, const struct collect_action *a)
 	real *mean = mean_segment(g, a->segment);
 	uint32_t n = links_n_params(g->cfg.links, a->segment);
 
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; !g->cfg.is_sum && i < n; i++)
 		mean[i] /= (real)a->ranks;
 }
 

@@ -17,7 +17,8 @@ struct gather_config {
 	const struct graph *graph; /* of all ranks */
 	uint32_t rank, n_ranks, segment, window;
 	const real *x;
-	real *mean;                /* n parameters */
+	real *mean;                /* n parameters; both may be set later, see gather_set_vectors() */
+	int is_sum;                /* the sum is the result: nothing is divided (pipeline jobs) */
 	void *data;
 	/* ranks: the least number of ranks in the mean of a segment; 0: there is none. */
 	void (*over)(void *data, uint32_t ranks);
@@ -35,6 +36,9 @@ void gather_set_graph(struct gather *g, const struct graph *graph, uint32_t n_ra
 
 /* A plan that is not greater than the one at hand is ignored. Compute must be at rest. */
 void gather_start(struct gather *g, uint32_t plan, uint64_t ranks);
+
+/* Before the first plan: what x and mean are, when they were not known at gather_create. */
+void gather_set_vectors(struct gather *g, const real *x, real *mean);
 
 /* MODEL and SENT of MODEL_SUM and MODEL_MEAN, and every CLOSED. */
 void gather_link(struct gather *g, const struct links_event *ev);

@@ -449,6 +449,11 @@ uint64_t links_up(const struct links *l)
 	return set;
 }
 
+int links_up_said(const struct links *l, uint32_t slot)
+{
+	return l->slots[slot] != NULL && l->slots[slot]->up_sent;
+}
+
 uint32_t links_rank(const struct links *l, uint32_t slot)
 {
 	return l->slots[slot] != NULL ? l->slots[slot]->rank : UINT32_MAX;

@@ -70,6 +70,7 @@ struct links_config {
 	void *data;
 	void (*on_event)(void *data, const struct links_event *ev);
 	links_place_fn place;   /* NULL: no pipeline job, activations are refused */
+	void *place_data;
 };
 
 struct links;
@@ -138,6 +139,7 @@ uint32_t links_n_segments(const struct links *l);
 size_t links_total_params(const struct links *l);
 uint64_t links_open(const struct links *l);                        /* bit set of slots */
 uint64_t links_up(const struct links *l);                          /* both have said LINK_UP */
+int links_up_said(const struct links *l, uint32_t slot);           /* this end has sent LINK_UP */
 uint32_t links_rank(const struct links *l, uint32_t slot);
 int links_slot_of(const struct links *l, uint32_t rank);           /* an open slot, or -1 */
 

@@ -69,7 +69,7 @@ enum status links_tensor_at(struct link *k, const struct link_msg *m, uint8_t **
 		st = check_order(t, m, err);
 	if (st == ST_OK && t->got == 0) {
 		t->head = m->u.activation;
-		st = k->all->cfg.place(k->all->cfg.data, m, &t->place, err);
+		st = k->all->cfg.place(k->all->cfg.place_data, m, &t->place, err);
 	}
 	if (st == ST_OK)
 		*dst = t->place + t->got * link_format_bytes(m->u.activation.format);

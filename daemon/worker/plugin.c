@@ -1,41 +1,14 @@
 /* dlopen, the calls, and what is believed of their answers. See plugin.h. */
-#include "daemon/worker/plugin.h"
+#include "daemon/worker/plugin_private.h"
 
 #include "daemon/worker/data_paths.h"
 #include "libcore/base/mem.h"
 
 #include <dlfcn.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <uv.h>
 
-#define LOG_LINES 32
 #define MAX_FILES 16U
-
-struct log_line {
-	enum dadam_log_level level;
-	char text[PLUGIN_LOG_BYTES];
-};
-
-struct plugin {
-	char name[64];
-	void *library;
-	const struct dadam_model *model;
-	void *instance;
-	struct dadam_host host;
-	char said[300]; /* host->fail() of the call at hand */
-	struct dadam_info info;
-	struct dadam_tensor *tensors;
-	uint32_t n_tensors; /* allocated */
-
-	atomic_int call;
-	_Atomic uint64_t since_ms, step;
-
-	uv_mutex_t log_lock; /* guards what follows */
-	struct log_line log[LOG_LINES];
-	unsigned log_first, log_n;
-};
 
 static void host_log(void *data, enum dadam_log_level level, const char *text)
 {
@@ -72,7 +45,7 @@ enum status plugin_new(struct plugin **out, const char *name, struct error *err)
 	return ST_OK;
 }
 
-static void enter(struct plugin *p, enum plugin_call call, uint64_t step)
+void plugin_enter(struct plugin *p, enum plugin_call call, uint64_t step)
 {
 	p->said[0] = 0;
 	atomic_store(&p->step, step);
@@ -80,7 +53,7 @@ static void enter(struct plugin *p, enum plugin_call call, uint64_t step)
 	atomic_store(&p->call, (int)call);
 }
 
-static void leave(struct plugin *p)
+void plugin_leave(struct plugin *p)
 {
 	atomic_store(&p->call, PLUGIN_AT_REST);
 }
@@ -104,12 +77,21 @@ static const char *call_text(enum plugin_call call)
 		return "gradient";
 	case PLUGIN_EVALUATE:
 		return "evaluate";
+	case PLUGIN_LAYERS:
+		return "layers";
+	case PLUGIN_FORWARD:
+		return "forward";
+	case PLUGIN_BACKWARD:
+		return "backward";
+	case PLUGIN_TEST:
+		return "test";
+	case PLUGIN_PROJECT:
+		return "project";
 	}
 	return "?";
 }
 
-/* "plugin ctr: load: no such column" */
-static enum status refused(struct plugin *p, enum plugin_call call, struct error *err)
+enum status plugin_refused(struct plugin *p, enum plugin_call call, struct error *err)
 {
 	return error_set(err, ST_PLUGIN, "plugin %s: %s: %s", p->name, call_text(call),
 			p->said[0] != 0 ? p->said : "failed without saying why");
@@ -119,9 +101,9 @@ enum status plugin_open(struct plugin *p, const char *path, struct error *err)
 {
 	enum status st;
 
-	enter(p, PLUGIN_OPEN, 0);
+	plugin_enter(p, PLUGIN_OPEN, 0);
 	p->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	leave(p);
+	plugin_leave(p);
 	if (p->library == NULL) {
 		const char *why = dlerror();
 
@@ -160,11 +142,11 @@ enum status plugin_create(struct plugin *p, const struct job_pairs *options, str
 	if (st != ST_OK)
 		return st;
 	all = (struct dadam_options){.items = list, .n_items = options->n_items};
-	enter(p, PLUGIN_CREATE, 0);
+	plugin_enter(p, PLUGIN_CREATE, 0);
 	p->instance = p->model->create(&p->host, &all);
-	leave(p);
+	plugin_leave(p);
 	mem_free(list);
-	return p->instance != NULL ? ST_OK : refused(p, PLUGIN_CREATE, err);
+	return p->instance != NULL ? ST_OK : plugin_refused(p, PLUGIN_CREATE, err);
 }
 
 static enum status call_load(struct plugin *p, const struct dadam_options *data, struct error *err)
@@ -172,11 +154,11 @@ static enum status call_load(struct plugin *p, const struct dadam_options *data,
 	int rc;
 
 	p->info = (struct dadam_info){.struct_size = sizeof p->info};
-	enter(p, PLUGIN_LOAD, 0);
+	plugin_enter(p, PLUGIN_LOAD, 0);
 	rc = p->model->load(p->instance, data, &p->info);
-	leave(p);
+	plugin_leave(p);
 	if (rc != 0)
-		return refused(p, PLUGIN_LOAD, err);
+		return plugin_refused(p, PLUGIN_LOAD, err);
 	return model_check_info(&p->info, err);
 }
 
@@ -189,11 +171,11 @@ static enum status read_tensors(struct plugin *p, struct error *err)
 	for (uint32_t i = 0; i < p->n_tensors; i++) {
 		int rc;
 
-		enter(p, PLUGIN_TENSOR, i);
+		plugin_enter(p, PLUGIN_TENSOR, i);
 		rc = p->model->tensor(p->instance, i, &p->tensors[i]);
-		leave(p);
+		plugin_leave(p);
 		if (rc != 0)
-			return refused(p, PLUGIN_TENSOR, err);
+			return plugin_refused(p, PLUGIN_TENSOR, err);
 		p->tensors[i].name[sizeof p->tensors[i].name - 1] = 0;
 	}
 	return model_check_tensors(p->tensors, p->n_tensors, p->info.n_params, err);
@@ -246,10 +228,10 @@ enum status plugin_init(struct plugin *p, uint64_t seed, real *x, struct error *
 {
 	int rc;
 
-	enter(p, PLUGIN_INIT, 0);
+	plugin_enter(p, PLUGIN_INIT, 0);
 	rc = p->model->init(p->instance, seed, x);
-	leave(p);
-	return rc == 0 ? ST_OK : refused(p, PLUGIN_INIT, err);
+	plugin_leave(p);
+	return rc == 0 ? ST_OK : plugin_refused(p, PLUGIN_INIT, err);
 }
 
 enum status plugin_gradient(struct plugin *p, uint64_t step, const real *x, const uint64_t *rows, size_t n_rows,
@@ -257,32 +239,38 @@ enum status plugin_gradient(struct plugin *p, uint64_t step, const real *x, cons
 {
 	int rc;
 
-	enter(p, PLUGIN_GRADIENT, step);
+	plugin_enter(p, PLUGIN_GRADIENT, step);
 	rc = p->model->gradient(p->instance, x, rows, n_rows, grad, loss);
-	leave(p);
-	return rc == 0 ? ST_OK : refused(p, PLUGIN_GRADIENT, err);
+	plugin_leave(p);
+	return rc == 0 ? ST_OK : plugin_refused(p, PLUGIN_GRADIENT, err);
 }
 
-enum status plugin_evaluate(struct plugin *p, uint64_t step, const real *x, struct dadam_metric *out, uint32_t *n,
-		struct error *err)
+enum status plugin_take_metrics(struct plugin *p, enum plugin_call call, struct dadam_metric *out, uint32_t *n,
+		struct dadam_metric *room, uint32_t found, struct error *err)
 {
-	struct dadam_metric room[DADAM_MAX_METRICS + 8] = {{{0}, 0}}; /* a little for one that counts badly */
-	uint32_t found = 0;
-	int rc;
-
-	enter(p, PLUGIN_EVALUATE, step);
-	rc = p->model->evaluate(p->instance, x, room, &found);
-	leave(p);
-	if (rc != 0)
-		return refused(p, PLUGIN_EVALUATE, err);
 	if (found > DADAM_MAX_METRICS)
-		return error_set(err, ST_PLUGIN, "plugin %s: evaluate: %u metrics, at most %d are allowed", p->name, found,
-				DADAM_MAX_METRICS);
+		return error_set(err, ST_PLUGIN, "plugin %s: %s: %u metrics, at most %d are allowed", p->name, call_text(call),
+				found, DADAM_MAX_METRICS);
 	for (uint32_t i = 0; i < found; i++)
 		room[i].name[sizeof room[i].name - 1] = 0;
 	memcpy(out, room, found * sizeof *out);
 	*n = found;
 	return ST_OK;
+}
+
+enum status plugin_evaluate(struct plugin *p, uint64_t step, const real *x, struct dadam_metric *out, uint32_t *n,
+		struct error *err)
+{
+	struct dadam_metric room[PLUGIN_METRICS_ROOM] = {{{0}, 0}};
+	uint32_t found = 0;
+	int rc;
+
+	plugin_enter(p, PLUGIN_EVALUATE, step);
+	rc = p->model->evaluate(p->instance, x, room, &found);
+	plugin_leave(p);
+	if (rc != 0)
+		return plugin_refused(p, PLUGIN_EVALUATE, err);
+	return plugin_take_metrics(p, PLUGIN_EVALUATE, out, n, room, found, err);
 }
 
 const struct dadam_info *plugin_info(const struct plugin *p)
@@ -312,6 +300,7 @@ void plugin_close(struct plugin *p)
 		p->model->destroy(p->instance);
 	/* The library stays mapped: it may have left threads or exit handlers behind. */
 	mem_free(p->tensors);
+	mem_free(p->layers);
 	uv_mutex_destroy(&p->log_lock);
 	mem_free(p);
 }
@@ -327,7 +316,9 @@ struct plugin_watch plugin_watch(const struct plugin *p)
 
 void plugin_watch_text(char out[120], const struct plugin *p, const struct plugin_watch *w)
 {
-	if (w->call == PLUGIN_GRADIENT || w->call == PLUGIN_EVALUATE)
+	if (w->call == PLUGIN_FORWARD || w->call == PLUGIN_BACKWARD || w->call == PLUGIN_TEST || w->call == PLUGIN_PROJECT)
+		snprintf(out, 120, "plugin %s: %s of iteration %llu", p->name, call_text(w->call), (unsigned long long)w->step);
+	else if (w->call == PLUGIN_GRADIENT || w->call == PLUGIN_EVALUATE)
 		snprintf(out, 120, "plugin %s: %s of step %llu", p->name, call_text(w->call), (unsigned long long)w->step);
 	else
 		snprintf(out, 120, "plugin %s: %s", p->name, call_text(w->call));

@@ -1,6 +1,7 @@
 /* One plugin instance: foreign code behind functions that fail with a sentence.
  *
  *   plugin_open ─► plugin_create ─► plugin_load ─► init, gradient*, evaluate* ─► plugin_close
+ *   pipeline jobs:                                 plugin_stages ─► forward*, backward*, test* (plugin_stages.c)
  *
  * All of it is called on the compute thread, but for plugin_watch and plugin_take_log. Errors read
  * "plugin NAME: FUNCTION: the plugin's own sentence". A call that hangs or crashes cannot be caught
@@ -23,7 +24,12 @@ enum plugin_call {
 	PLUGIN_TENSOR,
 	PLUGIN_INIT,
 	PLUGIN_GRADIENT,
-	PLUGIN_EVALUATE
+	PLUGIN_EVALUATE,
+	PLUGIN_LAYERS,
+	PLUGIN_FORWARD,
+	PLUGIN_BACKWARD,
+	PLUGIN_TEST,
+	PLUGIN_PROJECT
 };
 
 struct plugin;
@@ -51,6 +57,29 @@ MUST_CHECK enum status plugin_gradient(struct plugin *p, uint64_t step, const re
 /* At most DADAM_MAX_METRICS into out. */
 MUST_CHECK enum status plugin_evaluate(struct plugin *p, uint64_t step, const real *x, struct dadam_metric *out,
 		uint32_t *n, struct error *err);
+
+/* After plugin_load: take up the ability DADAM_STAGES and read the layers. ST_NOT_FOUND: there is none; ST_VERSION,
+ * ST_PLUGIN, ST_NOMEM. */
+MUST_CHECK enum status plugin_stages(struct plugin *p, struct error *err);
+
+/* After plugin_stages. */
+uint32_t plugin_n_layers(const struct plugin *p);
+const struct dadam_layer *plugin_layers(const struct plugin *p);
+
+/* Numbers that a forward of these layers keeps for its backward. ST_PLUGIN: more than any memory. */
+MUST_CHECK enum status plugin_kept(struct plugin *p, uint64_t *out, uint32_t first, uint32_t end, size_t n_rows,
+		struct error *err);
+
+/* As in struct dadam_stages. step: the iteration, only for messages and the watch. */
+MUST_CHECK enum status plugin_forward(struct plugin *p, uint64_t step, const struct dadam_range *r, real *out,
+		double *loss, struct error *err);
+MUST_CHECK enum status plugin_backward(struct plugin *p, uint64_t step, const struct dadam_range *r, const real *d_out,
+		real *grad, real *d_in, struct error *err);
+MUST_CHECK enum status plugin_test(struct plugin *p, uint64_t step, const struct dadam_range *r, real *out,
+		struct dadam_metric *metrics, uint32_t *n, struct error *err);
+MUST_CHECK enum status plugin_project(struct plugin *p, uint64_t step, uint32_t first, uint32_t end, real *x,
+		struct error *err);
+int plugin_projects(const struct plugin *p); /* is there anything to project? */
 
 const struct dadam_info *plugin_info(const struct plugin *p);
 const struct dadam_tensor *plugin_tensors(const struct plugin *p);

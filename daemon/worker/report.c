@@ -42,11 +42,39 @@ static unsigned count_bits(uint64_t set)
 	return (unsigned)__builtin_popcountll(set);
 }
 
-static void fill_training(struct worker *w, struct control_rank *view)
+void worker_figures(struct worker *w, struct trainer_report *out, uint64_t *steps_total)
+{
+	if (w->pipe != NULL) {
+		pipe_report(w->pipe, out);
+		*steps_total = pipe_total_iterations(w->pipe);
+		return;
+	}
+	trainer_report(w->trainer, out);
+	*steps_total = trainer_total_steps(w->trainer);
+}
+
+/* The round, or the iteration of a pipeline. */
+uint64_t worker_round(const struct worker *w)
 {
 	struct trainer_report r;
 
-	trainer_report(w->trainer, &r);
+	if (w->pipe == NULL)
+		return rounds_round(w->rounds);
+	pipe_report(w->pipe, &r);
+	return r.step;
+}
+
+int32_t worker_waiting_for(const struct worker *w)
+{
+	return w->pipe != NULL ? pipe_waiting_for(w->pipe) : rounds_waiting_for(w->rounds);
+}
+
+static uint64_t fill_training(struct worker *w, struct control_rank *view)
+{
+	struct trainer_report r;
+	uint64_t steps_total;
+
+	worker_figures(w, &r, &steps_total);
 	view->step = r.step;
 	view->loss = r.loss;
 	view->compute_s = r.compute_s;
@@ -59,6 +87,7 @@ static void fill_training(struct worker *w, struct control_rank *view)
 	view->n_params = r.n_params;
 	view->train_rows = r.train_rows;
 	view->test_rows = r.test_rows;
+	return steps_total;
 }
 
 static void fill_links(struct worker *w, struct control_rank *view)
@@ -69,9 +98,26 @@ static void fill_links(struct worker *w, struct control_rank *view)
 	view->payload_bytes = bytes.payload;
 	view->wire_bytes = bytes.wire;
 	view->links_up = count_bits(links_up(w->links));
-	view->round = rounds_round(w->rounds);
-	view->waiting_for = rounds_waiting_for(w->rounds);
-	view->missed_segments = rounds_missed(w->rounds);
+	view->round = worker_round(w);
+	view->waiting_for = worker_waiting_for(w);
+	view->missed_segments = w->rounds != NULL ? rounds_missed(w->rounds) : 0;
+}
+
+static void fill_pipe(struct worker *w, struct control_rank *view)
+{
+	view->wait_s = pipe_wait_s(w->pipe);
+	view->samples = pipe_samples(w->pipe);
+	view->iteration_s = pipe_iteration_s(w->pipe);
+	view->n_stages = pipe_n_stages(w->pipe);
+	for (uint32_t i = 0; i < view->n_stages; i++) {
+		struct control_stage *s = &view->stages[i];
+		struct pipe_use use;
+
+		pipe_use(w->pipe, i, &use);
+		*s = (struct control_stage){.stage = use.stage, .first_layer = use.first_layer, .n_layers = use.n_layers,
+				.busy_permille = use.busy, .wait_up_permille = use.wait_up, .wait_down_permille = use.wait_down,
+				.kept = use.kept, .kept_most = use.kept_most};
+	}
 }
 
 static void tell_progress(struct worker *w, enum worker_type type)
@@ -86,10 +132,11 @@ static void tell_progress(struct worker *w, enum worker_type type)
 	view->waiting_for = -1;
 	view->wait_s = (double)wait_ns * 1e-9;
 	view->links_wanted = count_bits(w->setup.neighbours);
-	fill_training(w, view);
-	m.u.progress.steps_total = trainer_total_steps(w->trainer);
-	if (w->rounds != NULL)
+	m.u.progress.steps_total = fill_training(w, view);
+	if (w->links != NULL)
 		fill_links(w, view);
+	if (w->pipe != NULL)
+		fill_pipe(w, view);
 	tell(w, &m);
 }
 
@@ -127,10 +174,12 @@ void report_plugin_log(struct worker *w)
 {
 	enum dadam_log_level level;
 	char text[PLUGIN_LOG_BYTES];
+	struct plugin *plugin;
 
-	while (w->trainer != NULL && plugin_take_log(trainer_plugin(w->trainer), &level, text))
-		report_log_f(w, level == DADAM_LOG_WARN ? 2 : level == DADAM_LOG_DEBUG ? 0 : 1, "plugin %s: %s",
-				w->spec.plugin, text);
+	for (uint32_t i = 0; (plugin = worker_plugin(w, i)) != NULL; i++)
+		while (plugin_take_log(plugin, &level, text))
+			report_log_f(w, level == DADAM_LOG_WARN ? 2 : level == DADAM_LOG_DEBUG ? 0 : 1, "plugin %s: %s",
+					w->spec.plugin, text);
 }
 
 void report_link(struct worker *w, uint64_t link, uint32_t rank, int up, const char *why)
@@ -150,13 +199,14 @@ void report_trained(struct worker *w)
 {
 	struct trainer_report r;
 	struct links_bytes bytes;
+	uint64_t steps_total;
 
-	trainer_report(w->trainer, &r);
+	worker_figures(w, &r, &steps_total);
 	links_bytes(w->links, &bytes);
-	report_log_f(w, 1, "%s at step %llu, round %llu: loss %.6g, %llu bytes of parameters sent, %llu on the wire",
+	report_log_f(w, 1, "%s at step %llu, round %llu: loss %.6g, %llu bytes of %s sent, %llu on the wire",
 			w->stopped ? "stopped" : "trained", (unsigned long long)r.step,
-			(unsigned long long)rounds_round(w->rounds), r.loss, (unsigned long long)bytes.payload,
-			(unsigned long long)bytes.wire);
+			(unsigned long long)worker_round(w), r.loss, (unsigned long long)bytes.payload,
+			w->pipe != NULL ? "activations" : "parameters", (unsigned long long)bytes.wire);
 }
 
 void report_mean(struct worker *w)
@@ -166,9 +216,9 @@ void report_mean(struct worker *w)
 
 	links_bytes(w->links, &bytes);
 	if (w->mean_ranks > 0)
-		report_log_f(w, 1, "mean of %u ranks: %llu bytes sent for it", w->mean_ranks,
+		report_log_f(w, 1, "%s of %u ranks: %llu bytes sent for it", w->pipe != NULL ? "model" : "mean", w->mean_ranks,
 				(unsigned long long)bytes.mean_wire);
-	if (w->mean_ranks == 0 || !gather_is_root(w->gather))
+	if (w->mean_ranks == 0 || !(w->pipe != NULL ? pipe_has_metrics(w->pipe) : gather_is_root(w->gather)))
 		return;
 	for (uint32_t i = 0; i < w->n_mean_metrics; i++) {
 		memcpy(m.u.mean.metrics[i].name, w->mean_metrics[i].name, sizeof m.u.mean.metrics[i].name);

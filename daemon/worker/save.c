@@ -13,8 +13,9 @@ static enum status write_one(struct worker *w, const char *take, const real *x, 
 	const char *metadata[][2] = {{"format", "dadam"}, {"dadam_version", DADAM_VERSION}, {"job", job},
 			{"name", w->setup.job_name}, {"plugin", w->spec.plugin}, {"take", take}, {"rank", rank},
 			{"step", step_text}, {"mean_of", of}};
-	struct model_file f = {.tensors = plugin_tensors(trainer_plugin(w->trainer)),
-			.n_tensors = plugin_info(trainer_plugin(w->trainer))->n_tensors, .x = x, .n = trainer_n(w->trainer),
+	const struct plugin *plugin = worker_plugin(w, 0);
+	struct model_file f = {.tensors = plugin_tensors(plugin), .n_tensors = plugin_info(plugin)->n_tensors, .x = x,
+			.n = (size_t)plugin_info(plugin)->n_params,
 			.metadata = metadata, .n_metadata = sizeof metadata / sizeof metadata[0]};
 
 	id_to_hex(job, &w->setup.job);
@@ -25,12 +26,26 @@ static enum status write_one(struct worker *w, const char *take, const real *x, 
 	return model_file_write(path, &f, err);
 }
 
+/* The model of a pipeline was evaluated through the pipe, after its last step. */
+static enum status save_pipeline(struct worker *w, struct error *err)
+{
+	struct trainer_report r;
+	uint64_t steps_total;
+
+	worker_figures(w, &r, &steps_total);
+	w->n_mean_metrics = r.metrics_step == r.step ? r.n_metrics : 0;
+	memcpy(w->mean_metrics, r.metrics, sizeof w->mean_metrics);
+	return write_one(w, "mean", w->sum, w->mean_ranks, r.step, err);
+}
+
 enum status save_models(struct worker *w, struct error *err)
 {
 	struct trainer_report r;
 	uint32_t own = 1; /* ranks in what this rank ends with */
 	enum status st = ST_OK;
 
+	if (w->pipe != NULL)
+		return save_pipeline(w, err);
 	trainer_report(w->trainer, &r);
 	if (w->mean_ranks > 0 && gather_is_root(w->gather))
 		st = trainer_evaluate_at(w->trainer, r.step, trainer_grad(w->trainer), w->mean_metrics, &w->n_mean_metrics, err);

@@ -10,10 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Segments ahead. Two keep the socket busy, and places and blobs in the cache: at 25 M parameters the CPU
- * time of an exchange is 1.2 times the floor's with 2, 1.4 times with 8. What a long line holds is in the
- * kernel's buffers, not here. */
-#define WINDOW 2U
 #define TICK_MS 500U
 #define LAST_WORDS_MS 1000U /* for the daemon to read why we end */
 #define NO_MEAN_WAIT_MS 10000U /* for a new plan after a lost parent: a node is dead after 5 s without a session */
@@ -22,9 +18,7 @@
 static void on_daemon_frame(void *data, struct conn *c, const struct frame *f);
 static void on_daemon_close(void *data, struct conn *c, const struct error *why);
 static void on_setup(struct worker *w, struct worker_setup *setup);
-static void on_loaded(struct worker *w);
 static void on_links(void *data, const struct links_event *ev);
-static void on_trained(void *data, int stopped);
 static void on_gathered(void *data, uint32_t ranks);
 static void on_saved(struct worker *w);
 static void on_tick(uv_timer_t *t);
@@ -67,25 +61,14 @@ static void leave_when_links_are_gone(struct worker *w)
 static void run_order(void *data)
 {
 	struct worker *w = data;
-	struct order *o = &w->order;
 
-	switch (o->kind) {
-	case ORDER_LOAD:
-		o->status = trainer_load(w->trainer, &o->err);
-		break;
-	case ORDER_STEPS:
-		o->status = trainer_steps(w->trainer, o->step, o->n, &o->err);
-		break;
-	case ORDER_EVALUATE:
-		o->status = trainer_evaluate(w->trainer, o->step, &o->err);
-		break;
-	case ORDER_SAVE:
-		o->status = save_models(w, &o->err);
-		break;
-	}
+	if (w->order.kind == ORDER_SAVE)
+		w->order.status = save_models(w, &w->order.err);
+	else
+		gossip_job_order(w);
 }
 
-static void give_order(struct worker *w, enum order_kind kind, uint64_t step, uint64_t n)
+void worker_give_order(struct worker *w, enum order_kind kind, uint64_t step, uint64_t n)
 {
 	if (w->phase == WORKER_PHASE_FAILED)
 		return;
@@ -108,7 +91,7 @@ static void on_order_done(void *data)
 	w->rest_since_ns = w->phase == WORKER_PHASE_RUNNING ? uv_hrtime() : 0;
 	switch (w->order.kind) {
 	case ORDER_LOAD:
-		on_loaded(w);
+		worker_loaded(w);
 		break;
 	case ORDER_STEPS:
 		rounds_steps_done(w->rounds);
@@ -123,97 +106,43 @@ static void on_order_done(void *data)
 	}
 }
 
-static void on_steps(void *data, uint64_t step, uint64_t n)
-{
-	struct worker *w = data;
-
-	if (w->phase == WORKER_PHASE_READY) {
-		w->phase = WORKER_PHASE_RUNNING;
-		report_progress(w);
-	}
-	give_order(w, ORDER_STEPS, step, n);
-}
-
-static void on_evaluate(void *data, uint64_t step)
-{
-	give_order(data, ORDER_EVALUATE, step, 0);
-}
-
-static void on_round_over(void *data)
-{
-	struct worker *w = data;
-
-	trainer_step_at_last(w->trainer);
-}
-
 /* ---- the start ---- */
-
-static enum status choose_algorithm(struct worker *w, struct error *err)
-{
-	struct algo_choice choice = {.order = (enum algo_order)w->spec.order, .mix = (enum algo_mix)w->spec.mix,
-			.momentum = w->spec.momentum, .mixed_moments = w->spec.moments == JOB_MOMENTS_MIXED};
-	enum status st = algo_row(&w->algo, (enum algo_kind)w->spec.algorithm, &choice, err);
-
-	if (st == ST_OK)
-		st = compress_parse(&w->compress, w->spec.compress, err);
-	w->compress.seed = w->spec.seed;
-	return st;
-}
 
 static void on_setup(struct worker *w, struct worker_setup *setup)
 {
-	struct trainer_config cfg = {.spec = &w->spec, .rank = setup->rank, .n_ranks = setup->n_ranks,
-			.rows_rank = setup->rows_rank, .rows_of = setup->rows_of};
 	struct error err = {0};
 	enum status st;
 
 	w->setup = *setup;
 	*setup = (struct worker_setup){.spec = NULL}; /* its texts are ours now */
-	memcpy(cfg.plugin_path, w->setup.plugin_path, sizeof cfg.plugin_path);
-	memcpy(cfg.data_roots, w->setup.data_roots, sizeof cfg.data_roots);
 	st = w->setup.n_ranks >= 1 && w->setup.n_ranks <= JOB_SPEC_MAX_RANKS && w->setup.rank < w->setup.n_ranks
 		? ST_OK
 		: error_set(&err, ST_PROTO, "rank %u of %u ranks", w->setup.rank, w->setup.n_ranks);
 	if (st == ST_OK)
 		st = job_spec_parse(&w->spec, "job", w->setup.spec, strlen(w->setup.spec), &err);
 	if (st == ST_OK)
-		st = choose_algorithm(w, &err);
-	if (st == ST_OK)
 		st = topology_parse(&w->topology, w->spec.topology, &err);
-	cfg.algo = w->algo;
 	if (st == ST_OK)
-		st = trainer_create(&w->trainer, &cfg, &err);
-	if (st != ST_OK) {
+		st = job_spec_is_pipeline(&w->spec) ? pipe_job_setup(w, &err) : gossip_job_setup(w, &err);
+	if (st != ST_OK)
 		worker_fail(w, &err);
-		return;
-	}
-	w->phase = WORKER_PHASE_LOADING;
-	give_order(w, ORDER_LOAD, 0, 0);
 }
 
-static enum wire_mode wire_mode_of(enum job_wire_zstd zstd)
+/* Parameters a segment of the model. */
+static uint32_t worker_segment(const struct worker *w)
 {
-	switch (zstd) {
-	case JOB_ZSTD_AUTO:
-		return WIRE_AUTO;
-	case JOB_ZSTD_ON:
-		return WIRE_ON;
-	case JOB_ZSTD_OFF:
-		return WIRE_OFF;
-	}
-	return WIRE_OFF;
+	return w->pipe != NULL ? w->spec.segment : trainer_segment(w->trainer);
 }
 
 static enum status make_links(struct worker *w, struct error *err)
 {
-	struct links_config cfg = {.rank = w->setup.rank, .n_ranks = w->setup.n_ranks, .n_params = trainer_exchanged(w->trainer),
-			.segment = trainer_segment(w->trainer), .window = WINDOW, .timeout_ms = w->spec.link_timeout_ms,
-			.zstd = wire_mode_of(w->spec.zstd), .compress = algo_has_replicas(&w->algo) ? &w->compress : NULL,
-			.data = w, .on_event = on_links};
+	struct links_config cfg = {.rank = w->setup.rank, .n_ranks = w->setup.n_ranks, .segment = worker_segment(w),
+			.window = WORKER_WINDOW, .timeout_ms = w->spec.link_timeout_ms, .data = w, .on_event = on_links};
 
-	cfg.delta = w->algo.exchange == ALGO_PARAMETERS && !w->algo.exact ? wire_mode_of(w->spec.delta) : WIRE_OFF;
-	if (w->topology.kind == TOPOLOGY_ONE_PEER)
-		cfg.delta = WIRE_OFF; /* what was sent last went to another neighbour */
+	if (w->pipe != NULL)
+		pipe_job_links(w, &cfg);
+	else
+		gossip_job_links(w, &cfg);
 	memcpy(cfg.congestion, w->spec.congestion, sizeof cfg.congestion);
 	return links_create(&w->links, w->loop, &cfg, err);
 }
@@ -225,37 +154,16 @@ static enum status make_graph(struct worker *w, struct error *err)
 		: graph_build(&w->graph, &w->topology, w->setup.n_ranks, w->spec.seed, err);
 }
 
-static enum status make_rounds(struct worker *w, struct error *err)
-{
-	size_t n = trainer_n(w->trainer), longest = n < w->spec.segment ? n : w->spec.segment;
-	struct exchange_config exchange = {.n = n, .segment = w->spec.segment, .rank = w->setup.rank,
-			.gamma = w->spec.gossip_step, .compress = w->compress};
-	struct rounds_config cfg = {.segment = trainer_segment(w->trainer), .links = w->links, .x = trainer_x(w->trainer),
-			.host = {.data = w, .steps = on_steps, .evaluate = on_evaluate, .round_over = on_round_over,
-					.trained = on_trained, .serve = late_serve, .log = report_log, .fail = worker_fail}};
-
-	if (exchange.gamma == 0)
-		exchange.gamma = exchange_default_gamma(&w->compress, longest, algo_order(&w->algo), w->spec.period);
-	cfg.exchange = algo_has_replicas(&w->algo) ? &exchange : NULL;
-	cfg.exchanged = w->algo.exchange == ALGO_GRADIENTS ? trainer_grad(w->trainer) : trainer_x(w->trainer);
-	cfg.gossip = (struct gossip_config){.order = algo_order(&w->algo), .one_peer = w->topology.kind == TOPOLOGY_ONE_PEER && !w->algo.exact,
-			.joins = w->setup.joins != 0, .rank = w->setup.rank, .n_ranks = w->setup.n_ranks,
-			.neighbours = w->setup.neighbours, .n_segments = links_n_segments(w->links), .window = WINDOW,
-			.period = w->spec.period, .steps = trainer_total_steps(w->trainer),
-			.evaluate_every = w->spec.evaluate_every, .graph = w->graph};
-	if (w->algo.mixed_moments) { /* x, m, v: whole segments each */
-		cfg.gossip.n_short = cfg.gossip.n_segments / 3;
-		cfg.gossip.long_every = w->spec.mix_moments_every;
-	}
-	return rounds_create(&w->rounds, &cfg, err);
-}
-
 static enum status make_gather(struct worker *w, struct error *err)
 {
 	struct gather_config cfg = {.links = w->links, .rank = w->setup.rank, .n_ranks = w->setup.n_ranks,
-			.segment = trainer_segment(w->trainer), .window = WINDOW, .x = trainer_x(w->trainer),
-			.mean = trainer_grad(w->trainer), .graph = w->graph, .data = w, .over = on_gathered, .fail = worker_fail};
+			.segment = worker_segment(w), .window = WORKER_WINDOW, .is_sum = w->pipe != NULL, .graph = w->graph,
+			.data = w, .over = on_gathered, .fail = worker_fail};
 
+	if (w->pipe == NULL) {
+		cfg.x = trainer_x(w->trainer);
+		cfg.mean = trainer_grad(w->trainer);
+	}
 	return gather_create(&w->gather, &cfg, err);
 }
 
@@ -264,6 +172,10 @@ static void pass_news(struct worker *w)
 {
 	uint64_t gone = w->gone & ~w->gone_told;
 
+	if (w->pipe != NULL && w->stop_asked && !w->stop_told) {
+		w->stop_told = 1;
+		pipe_stop(w->pipe);
+	}
 	if (w->rounds == NULL)
 		return;
 	late_roster(w);
@@ -276,15 +188,15 @@ static void pass_news(struct worker *w)
 	w->stop_told = w->stop_asked;
 }
 
-static void on_loaded(struct worker *w)
+void worker_loaded(struct worker *w)
 {
 	struct error err = {0};
 	enum status st = make_links(w, &err);
 
 	if (st == ST_OK)
 		st = make_graph(w, &err);
-	if (st == ST_OK)
-		st = make_rounds(w, &err);
+	if (st == ST_OK && w->pipe == NULL)
+		st = gossip_job_machines(w, &err);
 	if (st == ST_OK)
 		st = make_gather(w, &err);
 	if (st != ST_OK) {
@@ -296,7 +208,9 @@ static void on_loaded(struct worker *w)
 		late_want_copy(w);
 	report_ready(w);
 	pass_news(w);
-	if (!w->setup.joins)
+	if (w->pipe != NULL)
+		pipe_start(w->pipe, w->links);
+	else if (!w->setup.joins)
 		rounds_start(w->rounds);
 }
 
@@ -312,7 +226,7 @@ static void on_handover(struct worker *w, const struct worker_link_handover *h)
 		return; /* conn drops the descriptor */
 	}
 	st = links_take(w->links, w->daemon, h->link, h->rank, h->accepted,
-			rounds_slots_busy(w->rounds) | gather_slots_busy(w->gather), &err);
+			(w->pipe != NULL ? 0 : rounds_slots_busy(w->rounds)) | gather_slots_busy(w->gather), &err);
 	if (st != ST_OK)
 		report_link(w, h->link, h->rank, 0, err.msg);
 }
@@ -332,7 +246,7 @@ static int is_of_mean(const struct links_event *ev)
 {
 	enum link_type type = ev->type == LINKS_MODEL ? ev->msg->type : ev->model;
 
-	return (ev->type == LINKS_MODEL || ev->type == LINKS_SENT) && type != LINK_MODEL_DELTA;
+	return (ev->type == LINKS_MODEL || ev->type == LINKS_SENT) && (type == LINK_MODEL_SUM || type == LINK_MODEL_MEAN);
 }
 
 static void on_link_closed(struct worker *w, const struct links_event *ev)
@@ -358,6 +272,8 @@ static void on_links(void *data, const struct links_event *ev)
 		late_copied(w, ev->msg);
 	else if (is_of_mean(ev))
 		gather_link(w->gather, ev);
+	else if (w->pipe != NULL)
+		pipe_link(w->pipe, ev);
 	else
 		rounds_link(w->rounds, ev);
 	if (ev->type == LINKS_CLOSED)
@@ -370,16 +286,26 @@ static void on_links(void *data, const struct links_event *ev)
 
 static void gather_if_asked(struct worker *w)
 {
+	struct error err = {0};
+
 	if (w->phase != WORKER_PHASE_TRAINED && w->phase != WORKER_PHASE_COLLECTING)
 		return;
 	if (w->collect.plan <= gather_plan(w->gather))
 		return;
+	if (w->pipe != NULL && worker_round(w) == 0) {
+		on_saved(w); /* stopped before the first step: there is no model */
+		return;
+	}
+	if (w->pipe != NULL && pipe_job_model(w, &err) != ST_OK) {
+		worker_fail(w, &err);
+		return;
+	}
 	w->phase = WORKER_PHASE_COLLECTING;
 	w->no_mean_at_ms = 0;
 	gather_start(w->gather, w->collect.plan, w->collect.ranks);
 }
 
-static void on_trained(void *data, int stopped)
+void worker_trained(void *data, int stopped)
 {
 	struct worker *w = data;
 
@@ -394,7 +320,7 @@ static void on_trained(void *data, int stopped)
 static void save(struct worker *w)
 {
 	w->phase = WORKER_PHASE_SAVING;
-	give_order(w, ORDER_SAVE, 0, 0);
+	worker_give_order(w, ORDER_SAVE, 0, 0);
 }
 
 static void on_gathered(void *data, uint32_t ranks)
@@ -404,6 +330,10 @@ static void on_gathered(void *data, uint32_t ranks)
 	if (w->phase != WORKER_PHASE_COLLECTING)
 		return;
 	w->mean_ranks = ranks;
+	if (w->pipe != NULL && ranks < w->setup.n_ranks) {
+		pipe_job_not_whole(w, ranks);
+		return;
+	}
 	if (ranks > 0) {
 		save(w);
 		return;
@@ -423,21 +353,26 @@ static void on_saved(struct worker *w)
 
 /* ---- the clock ---- */
 
-/* A plugin that does not return is the daemon's to see, not to wait for. */
-static void look_for_hang(struct worker *w)
+struct plugin *worker_plugin(struct worker *w, uint32_t i)
 {
-	struct plugin_watch watch;
-	uint64_t now = uv_hrtime() / 1000000, limit;
+	if (w->pipe != NULL)
+		return i < pipe_n_stages(w->pipe) ? pipe_plugin(w->pipe, i) : NULL;
+	return i == 0 && w->trainer != NULL ? trainer_plugin(w->trainer) : NULL;
+}
+
+/* A plugin that does not return is the daemon's to see, not to wait for. */
+static void look_for_hang(struct worker *w, struct plugin *plugin)
+{
+	struct plugin_watch watch = plugin_watch(plugin);
+	int is_step = watch.call == PLUGIN_GRADIENT || watch.call == PLUGIN_FORWARD || watch.call == PLUGIN_BACKWARD ||
+			watch.call == PLUGIN_PROJECT;
+	uint64_t now = uv_hrtime() / 1000000, limit = (is_step ? 1 : SLOW_CALLS) * w->spec.step_timeout_ms;
 	char text[120];
 	struct error err;
 
-	if (w->trainer == NULL)
-		return;
-	watch = plugin_watch(trainer_plugin(w->trainer));
-	limit = watch.call == PLUGIN_GRADIENT ? w->spec.step_timeout_ms : SLOW_CALLS * w->spec.step_timeout_ms;
 	if (watch.call == PLUGIN_AT_REST || now < watch.since_ms + limit)
 		return;
-	plugin_watch_text(text, trainer_plugin(w->trainer), &watch);
+	plugin_watch_text(text, plugin, &watch);
 	(void)error_set(&err, ST_TIMEOUT, "%s has not returned for %.3g s, allowed: %.3g s (timeouts.step%s)", text,
 			(double)(now - watch.since_ms) / 1000, (double)limit / 1000, limit > w->spec.step_timeout_ms ? " times 10" : "");
 	error_hint(&err, "if it only is slow, raise timeouts.step in the job");
@@ -447,13 +382,15 @@ static void look_for_hang(struct worker *w)
 static void on_tick(uv_timer_t *t)
 {
 	struct worker *w = t->data;
+	struct plugin *plugin;
 
-	look_for_hang(w);
-	if (w->phase == WORKER_PHASE_FAILED)
+	for (uint32_t i = 0; (plugin = worker_plugin(w, i)) != NULL; i++)
+		look_for_hang(w, plugin);
+	if (w->phase == WORKER_PHASE_FAILED || pipe_job_tick(w))
 		return;
 	report_plugin_log(w);
-	if (w->rounds != NULL) {
-		links_tick(w->links, rounds_round(w->rounds), rounds_waiting_for(w->rounds));
+	if (w->links != NULL) {
+		links_tick(w->links, worker_round(w), worker_waiting_for(w));
 		report_progress(w);
 	}
 	if (w->phase == WORKER_PHASE_COLLECTING && w->no_mean_at_ms != 0 && uv_now(w->loop) >= w->no_mean_at_ms)
@@ -476,6 +413,7 @@ static void on_daemon_msg(struct worker *w, struct worker_msg *m)
 		report_log_f(w, 1, "rank %u is gone: %s", m->u.gone.rank, m->u.gone.why);
 		if (m->u.gone.rank < JOB_SPEC_MAX_RANKS)
 			w->gone |= (uint64_t)1 << m->u.gone.rank;
+		pipe_job_gone(w, m->u.gone.rank, m->u.gone.why);
 		pass_news(w);
 		break;
 	case WORKER_ROSTER:

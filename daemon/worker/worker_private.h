@@ -1,16 +1,23 @@
-/* What worker.c (the states) and report.c (what the daemon is told) share. Nobody else includes this. */
+/* What worker.c (the states), gossip_job.c and pipe_job.c (what the two kinds of jobs have of their own) and report.c
+ * (what the daemon is told) share. Nobody else includes this. */
 #ifndef DAEMON_WORKER_WORKER_PRIVATE_H
 #define DAEMON_WORKER_WORKER_PRIVATE_H
 
 #include "daemon/worker/compute.h"
 #include "daemon/worker/gather.h"
 #include "daemon/worker/links.h"
+#include "daemon/worker/pipe.h"
 #include "daemon/worker/rounds.h"
 #include "daemon/worker/trainer.h"
 #include "libcore/settings/job_spec.h"
 #include "proto/worker.h"
 
 #include <uv.h>
+
+/* Segments ahead. Two keep the socket busy, and places and blobs in the cache: at 25 M parameters the CPU
+ * time of an exchange is 1.2 times the floor's with 2, 1.4 times with 8. What a long line holds is in the
+ * kernel's buffers, not here. */
+#define WORKER_WINDOW 2U
 
 enum worker_phase {
 	WORKER_PHASE_NEW,
@@ -47,7 +54,8 @@ struct worker {
 	struct topology topology;    /* its texts are spec's */
 	struct graph *graph;
 	struct compute *compute;
-	struct trainer *trainer;
+	struct trainer *trainer;     /* gossip jobs; else NULL, as rounds */
+	struct pipe *pipe;           /* pipeline jobs; else NULL */
 	struct links *links;
 	struct rounds *rounds;
 	struct gather *gather;
@@ -66,12 +74,42 @@ struct worker {
 	uint32_t n_mean_metrics;     /* the root's, filled by the SAVE order */
 	struct dadam_metric mean_metrics[DADAM_MAX_METRICS];
 	uint64_t no_mean_at_ms;      /* give up waiting for another plan; 0: not waiting */
+	real *model, *sum;           /* pipeline jobs, once trained: own part of the model; all of it */
+	uint64_t fail_at_ms;         /* pipeline jobs: a rank is lost; 0: none */
+	struct error lost;
 	uint64_t rest_since_ns;      /* compute waits since; 0: it does not */
 	uint64_t wait_ns;
 };
 
 /* End with why, from the loop thread: FAILED to the daemon, then exit 1. Once. */
 void worker_fail(void *w, const struct error *err);
+
+/* The model is loaded: make links and machines, READY. */
+void worker_loaded(struct worker *w);
+void worker_trained(void *w, int stopped);
+
+/* What both kinds of jobs have: figures, plugin instances (NULL: no more), the vector to save. */
+void worker_figures(struct worker *w, struct trainer_report *out, uint64_t *steps_total);
+struct plugin *worker_plugin(struct worker *w, uint32_t i);
+uint64_t worker_round(const struct worker *w);
+int32_t worker_waiting_for(const struct worker *w);
+
+/* Of one order at a time; its end is on_order_done (worker.c). */
+void worker_give_order(struct worker *w, enum order_kind kind, uint64_t step, uint64_t n);
+
+/* gossip_job.c */
+MUST_CHECK enum status gossip_job_setup(struct worker *w, struct error *err);
+void gossip_job_links(struct worker *w, struct links_config *cfg);
+MUST_CHECK enum status gossip_job_machines(struct worker *w, struct error *err); /* after the links */
+void gossip_job_order(struct worker *w); /* [compute] LOAD, STEPS, EVALUATE */
+
+/* pipe_job.c */
+MUST_CHECK enum status pipe_job_setup(struct worker *w, struct error *err);
+void pipe_job_links(struct worker *w, struct links_config *cfg);
+MUST_CHECK enum status pipe_job_model(struct worker *w, struct error *err); /* before a plan: own part of the model */
+void pipe_job_not_whole(struct worker *w, uint32_t ranks); /* a rank was lost while the model was put together */
+void pipe_job_gone(struct worker *w, uint32_t rank, const char *why);      /* says the daemon; gossip jobs: nothing */
+int pipe_job_tick(struct worker *w); /* 1: it has failed */
 
 /* [compute] Evaluate the mean (root), write mean.safetensors (when there is a mean) and
  * local.safetensors, which is the same under `finish: average`, into the job's directory. */

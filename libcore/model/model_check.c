@@ -174,3 +174,66 @@ const void *model_extension(const struct dadam_model *model, const char *name)
 		return NULL;
 	return model->extension(name);
 }
+
+/* ---- layers ---- */
+
+enum status model_check_stages(const struct dadam_stages *stages, struct error *err)
+{
+	if (stages == NULL) {
+		(void)error_set(err, ST_NOT_FOUND, "the plugin has no ability " DADAM_STAGES ": its model cannot be cut into layers");
+		error_hint(err, "take a model that has it (mlp, convnet), or a gossip algorithm such as d-adam");
+		return ST_NOT_FOUND;
+	}
+	if (stages->struct_size < sizeof *stages)
+		return error_set(err, ST_VERSION, "plugin's struct dadam_stages has %u bytes, " DADAM_STAGES " has %zu",
+				(unsigned)stages->struct_size, sizeof *stages);
+	if (stages->n_layers == NULL || stages->layer == NULL || stages->kept == NULL || stages->forward == NULL ||
+			stages->backward == NULL || stages->test == NULL)
+		return error_set(err, ST_PLUGIN, "the plugin's " DADAM_STAGES " lacks a function; only project may be NULL");
+	return ST_OK;
+}
+
+static enum status layer_refused(struct error *err, enum status st)
+{
+	error_hint(err, "layers must be named, lie one after another from 0 to n_params, and each must take what the one before gives");
+	return st;
+}
+
+static enum status check_layer(const struct dadam_layer *l, uint32_t i, uint32_t n, uint64_t n_in, uint64_t at,
+		uint64_t n_params, struct error *err)
+{
+	if (!text_ok(l->name, sizeof l->name))
+		return layer_refused(err, error_set(err, ST_PLUGIN,
+				"name of layer %u is empty, unended, or has a blank or control character", i));
+	if (l->offset != at || l->n_params > n_params - at)
+		return layer_refused(err, error_set(err, ST_PLUGIN, "layer %s is %llu + %llu, expected it at %llu of %llu parameters",
+				l->name, (unsigned long long)l->offset, (unsigned long long)l->n_params,
+				(unsigned long long)at, (unsigned long long)n_params));
+	if (l->n_in != n_in)
+		return layer_refused(err, error_set(err, ST_PLUGIN, "layer %s takes %llu numbers per row, the one before gives %llu",
+				l->name, (unsigned long long)l->n_in, (unsigned long long)n_in));
+	if (i + 1 == n ? l->n_out != 0 : l->n_out == 0 || l->n_out > MODEL_MAX_PER_ROW)
+		return layer_refused(err, error_set(err, ST_PLUGIN, "layer %s gives %llu numbers per row, allowed are %s", l->name,
+				(unsigned long long)l->n_out, i + 1 == n ? "0 (it is the last one)" : "1 to 2^32"));
+	return ST_OK;
+}
+
+enum status model_check_layers(const struct dadam_layer *layers, uint32_t n, uint64_t n_params, struct error *err)
+{
+	uint64_t at = 0, n_in = 0;
+
+	if (n == 0 || n > MODEL_MAX_LAYERS)
+		return layer_refused(err, error_set(err, ST_PLUGIN, "plugin says %u layers, allowed are 1 to %u", n, MODEL_MAX_LAYERS));
+	for (uint32_t i = 0; i < n; i++) {
+		enum status st = check_layer(&layers[i], i, n, n_in, at, n_params, err);
+
+		if (st != ST_OK)
+			return st;
+		at += layers[i].n_params;
+		n_in = layers[i].n_out;
+	}
+	if (at != n_params)
+		return layer_refused(err, error_set(err, ST_PLUGIN, "the %u layers have %llu of %llu parameters", n,
+				(unsigned long long)at, (unsigned long long)n_params));
+	return ST_OK;
+}

@@ -27,6 +27,21 @@ MUST_CHECK enum status model_check_tensors(const struct dadam_tensor *tensors, u
 /* Elements of one part: the product of its dimensions; 0 when that overflows or a dimension is 0. */
 uint64_t model_tensor_size(const struct dadam_tensor *tensor);
 
+/* DADAM_STAGES, the ability to be cut into layers: is the struct whole? NULL is refused.
+ *
+ * ST_NOT_FOUND  the model has no such ability
+ * ST_VERSION    the struct is smaller than that of dadam.stages/1
+ * ST_PLUGIN     a required function is missing */
+MUST_CHECK enum status model_check_stages(const struct dadam_stages *stages, struct error *err);
+
+/* Layers lie one after another, cover x, fit each other (what leaves one enters the next) and are of a size
+ * that can be. ST_PLUGIN. */
+MUST_CHECK enum status model_check_layers(const struct dadam_layer *layers, uint32_t n, uint64_t n_params,
+		struct error *err);
+
+#define MODEL_MAX_LAYERS 65536U
+#define MODEL_MAX_PER_ROW ((uint64_t)1 << 32) /* numbers that enter or leave a layer */
+
 /* The optional ability `name` of a checked model; NULL when there is none. */
 const void *model_extension(const struct dadam_model *model, const char *name);
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The acceptance statements that hold today, on real daemons: prints statement, bound, figure, verdict.
 
-    DADAM_BUILD=build-tests python3 tests/integration/acceptance.py [1 2 3 5 6 7 8 10 11 12 13 14 15]
+    DADAM_BUILD=build-tests python3 tests/integration/acceptance.py [1 2 3 5 6 7 8 10 11 12 13 14 15 16]
 
 Statement 9 is the simulator test gossip_only. 14 and 15 count iterations: one process, no daemons.
 
@@ -19,6 +19,7 @@ import time
 
 from digits import write as write_digits
 from harness import BUILD, Cluster, Failure
+from jobs_lib import pipeline_clock
 
 SOURCE = os.environ.get("DADAM_SOURCE", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 rows = []
@@ -355,6 +356,26 @@ def statement_11(cluster, nodes):
     report(11, "no step applied a row sum other than 1", "0 ranks say so", f"{len(bad)}", not bad)
 
 
+def statement_16():
+    """The pipeline's clock: 4 daemons, 4 stages of 20 ms each way."""
+    os.environ["DADAM_PLUGIN_PATH"] = os.path.join(BUILD, "tests", "plugins")
+    cluster = Cluster()
+    try:
+        nodes = cluster.mesh(4)
+        for algorithm, k in (("pprs", 1), ("pprs", 3), ("pprs", 10), ("gd", 1)):
+            job, seconds = pipeline_clock(cluster, nodes, 4, k, .020, algorithm, f"{algorithm}-{k}")
+            formula = 2 * (k + 3) * .020
+            report(16, f"{algorithm} K={k}: seconds of an iteration", f"2 (K + 3) s = {formula:.3f} +- 10 %", f"{seconds:.4f}",
+                   abs(seconds / formula - 1) <= .1)
+            number, steps = 8 * 64 * 4, job["step"]
+            want = [(steps * k * ((r < 3) + (r > 0)) + 8 * (r < 3)) * number for r in range(4)]  # 64 test rows: 8 times a batch
+            payload = [r["payload_bytes"] for r in job["ranks"]]
+            report(16, f"{algorithm} K={k}: bytes sent are the activations' and gradients', no noise", f"{want}", f"{payload}", payload == want)
+    finally:
+        cluster.end()
+        del os.environ["DADAM_PLUGIN_PATH"]
+
+
 def main():
     wanted = {int(a) for a in sys.argv[1:]} or {1, 2, 3, 11, 13, 14, 15}
     on_eight = {3: statement_3, 5: statement_5, 6: statement_6, 7: statement_7, 8: statement_8, 10: statement_10,
@@ -367,6 +388,8 @@ def main():
     for number, statement in ((14, statement_14), (15, statement_15)):
         if number in wanted:
             statement()
+    if 16 in wanted:
+        statement_16()
     for size, statements in ((8, on_eight), (16, {12: statement_12})):
         if not wanted & set(statements):
             continue

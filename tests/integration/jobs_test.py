@@ -9,6 +9,7 @@ import signal
 import time
 
 from harness import BUILD, SLOWER, check, main, test
+from jobs_lib import gone, job, model, pid_of_worker, ranks, wait_phase, wait_steps
 
 os.environ["DADAM_PLUGIN_PATH"] = os.path.join(BUILD, "tests", "plugins")
 LINK_TIMEOUT = 3
@@ -26,47 +27,6 @@ def spec(c, name="job", plugin="quadratic", steps=60, n=4, options="", extra="",
 def slow(c, name="job", steps=400, delay=10, **kw):
     """A job that takes steps * delay ms."""
     return spec(c, name, "slow", steps, options=f", delay_ms: {delay}", **kw)
-
-
-def job(d, name="job"):
-    return d.json("show", name)["jobs"][0]
-
-
-def wait_phase(c, d, phase, seconds, name="job"):
-    c.wait(seconds, lambda: job(d, name)["phase"] == phase or check(job(d, name)["phase"] not in ("failed", "stopped") or
-           phase in ("failed", "stopped"), f"{name} is {job(d, name)['phase']}: {job(d, name)['why']}"), f"{d.name}: {name} is {phase}")
-    return job(d, name)
-
-
-def wait_steps(c, d, least, name="job", seconds=20):
-    c.wait(seconds, lambda: job(d, name)["phase"] == "running" and job(d, name)["step"] >= least, f"{name} is at step {least}")
-
-
-def ranks(d, name="job"):
-    return {r["name"]: r for r in job(d, name)["ranks"]}
-
-
-def pid_of_worker(d):
-    pids = d.workers()
-    check(len(pids) == 1, f"{d.name} has workers {pids}")
-    return pids[0]
-
-
-def gone(pid):
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii") as f:
-            return f.read().rsplit(")", 1)[1].split()[0] == "Z"
-    except FileNotFoundError:
-        return True
-
-
-def model(path):
-    """Names, shapes and bits of a safetensors file, without its notes."""
-    with open(path, "rb") as f:
-        n = int.from_bytes(f.read(8), "little")
-        head = json.loads(f.read(n))
-        head.pop("__metadata__", None)
-        return json.dumps(head, sort_keys=True), hashlib.sha256(f.read()).hexdigest()
 
 
 # ---- a job's whole life ----

@@ -127,7 +127,7 @@ static void setup(struct driver *d, uint32_t r)
 
 	s->job.b[0] = 0xd1;
 	strcpy(s->job_name, "test");
-	s->rank = r;
+	s->rank = r + d->said_first;
 	s->n_ranks = d->n_said != 0 ? d->n_said : d->n;
 	s->neighbours = d->neighbours[r];
 	s->joins = d->joins >> r & 1;

@@ -49,6 +49,7 @@ struct driver;
 struct driver {
 	uint32_t n;
 	uint32_t n_said;         /* ranks that the workers are told of; 0: n */
+	uint32_t said_first;     /* the rank that worker 0 is told to be, worker 1 the next one, ... */
 	const char *worker;      /* path of dadam-worker */
 	const char *plugin_path;
 	const char *spec;

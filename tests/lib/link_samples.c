@@ -71,6 +71,8 @@ void sample_link(struct link_msg *m, enum link_type type, uint32_t payload, enum
 		m->u.pipeline.n_stages = within(2, LINK_MAX_STAGES);
 		for (uint32_t s = 1; s < m->u.pipeline.n_stages; s++)
 			m->u.pipeline.stages[s].layer = sample_is_greatest ? LINK_MAX_LAYERS - m->u.pipeline.n_stages + s : s * 5;
+		m->u.pipeline.train_rows = u64();
+		m->u.pipeline.test_rows = u64();
 		break;
 	case LINK_ACTIVATION:
 	case LINK_ACTIVATION_GRAD:

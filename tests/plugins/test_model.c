@@ -6,24 +6,19 @@
  *   hanging    never returns    nan       the gradient is not a number
  *   slow       delay_ms a call
  *
- * Options: params (how many, default 100), rows (default 64), where (create, load, init, gradient,
+ * With `layers` it is a chain of so many layers (test_chain.c) that can be cut; `where` may be forward,
+ * backward, layers (both) or test then.
+ *
+ * Options: layers, width, params (how many, default 100), rows (default 64), where (create, load, init, gradient,
  * evaluate; default gradient), at (the call's number there, default 0), delay_ms (default 20), and
  * text, which is logged, and apart: the minima of rows 0, 1, 2 are 0, 0, 3. loss = 1/2 mean_row sum_i (x_i - c_i(row))^2 / n */
-#include <dadam/model.h>
+#include "tests/plugins/test_model.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-enum fault { NONE, IDLE, REFUSING, CRASHING, HANGING, NOT_A_NUMBER, SLOW };
-
-struct model {
-	const struct dadam_host *host;
-	uint64_t n, rows, at, delay_ms, calls, apart;
-	char where[16];
-};
 
 static void take_time(uint64_t ms)
 {
@@ -33,7 +28,7 @@ static void take_time(uint64_t ms)
 }
 
 /* 0, or -1 when the fault says so. Counts the calls of the function that the fault is in. */
-static int misbehave(struct model *m, const char *where)
+int test_misbehave(struct model *m, const char *where)
 {
 	if (FAULT == NONE || FAULT == IDLE || FAULT == NOT_A_NUMBER || strcmp(m->where, where) != 0)
 		return 0;
@@ -52,10 +47,19 @@ static int misbehave(struct model *m, const char *where)
 	return 0;
 }
 
+int test_is_nan(struct model *m, const char *where)
+{
+	return FAULT == NOT_A_NUMBER && strcmp(m->where, where) == 0 && m->calls++ == m->at;
+}
+
 static int read_option(struct model *m, const struct dadam_option *o)
 {
 	if (strcmp(o->key, "params") == 0)
 		m->n = strtoull(o->value, NULL, 10);
+	else if (strcmp(o->key, "layers") == 0)
+		m->layers = strtoull(o->value, NULL, 10);
+	else if (strcmp(o->key, "width") == 0)
+		m->width = strtoull(o->value, NULL, 10);
 	else if (strcmp(o->key, "rows") == 0)
 		m->rows = strtoull(o->value, NULL, 10);
 	else if (strcmp(o->key, "at") == 0)
@@ -83,6 +87,7 @@ static void *create(const struct dadam_host *host, const struct dadam_options *o
 	m->host = host;
 	m->n = 100;
 	m->rows = 64;
+	m->width = 16;
 	m->delay_ms = 20;
 	strcpy(m->where, "gradient");
 	for (size_t i = 0; i < options->n_items; i++) {
@@ -93,7 +98,7 @@ static void *create(const struct dadam_host *host, const struct dadam_options *o
 		free(m);
 		return NULL;
 	}
-	if (misbehave(m, "create") != 0) {
+	if (test_misbehave(m, "create") != 0) {
 		free(m);
 		return NULL;
 	}
@@ -110,8 +115,10 @@ static int load(void *instance, const struct dadam_options *data, struct dadam_i
 	struct model *m = instance;
 
 	(void)data;
-	if (misbehave(m, "load") != 0)
+	if (test_misbehave(m, "load") != 0)
 		return -1;
+	if (m->layers > 0)
+		m->n = m->layers * m->width;
 	info->n_params = m->n;
 	info->train_rows = m->rows;
 	info->test_rows = m->rows;
@@ -137,14 +144,14 @@ static int init(void *instance, uint64_t seed, dadam_real *x)
 {
 	struct model *m = instance;
 
-	if (misbehave(m, "init") != 0)
+	if (test_misbehave(m, "init") != 0)
 		return -1;
 	for (uint64_t i = 0; FAULT != IDLE && i < m->n; i++)
 		x[i] = (dadam_real)((i * 7 + seed) % 11) / 8;
 	return 0;
 }
 
-static dadam_real center(const struct model *m, uint64_t row, uint64_t i)
+dadam_real test_center(const struct model *m, uint64_t row, uint64_t i)
 {
 	if (m->apart != 0)
 		return row == 2 ? 3 : 0;
@@ -157,19 +164,21 @@ static int gradient(void *instance, const dadam_real *x, const uint64_t *rows, s
 	struct model *m = instance;
 
 	*loss = 0;
-	if (misbehave(m, "gradient") != 0)
+	if (test_misbehave(m, "gradient") != 0)
 		return -1;
 	if (FAULT == IDLE)
 		return 0;
+	if (m->layers > 0)
+		return test_chain_gradient(m, x, rows, n_rows, grad, loss);
 	memset(grad, 0, m->n * sizeof *grad);
 	for (size_t r = 0; r < n_rows; r++)
 		for (uint64_t i = 0; i < m->n; i++) {
-			dadam_real d = x[i] - center(m, rows[r], i);
+			dadam_real d = x[i] - test_center(m, rows[r], i);
 
 			grad[i] += d / (dadam_real)n_rows;
 			*loss += 0.5 * (double)d * (double)d / (double)n_rows / (double)m->n;
 		}
-	if (FAULT == NOT_A_NUMBER && m->calls++ == m->at)
+	if (test_is_nan(m, "gradient"))
 		grad[m->n - 1] = (dadam_real)NAN;
 	return 0;
 }
@@ -179,8 +188,10 @@ static int evaluate(void *instance, const dadam_real *x, struct dadam_metric *ou
 	struct model *m = instance;
 	double sum = 0;
 
-	if (misbehave(m, "evaluate") != 0)
+	if (test_misbehave(m, "evaluate") != 0)
 		return -1;
+	if (m->layers > 0)
+		return test_chain_evaluate(m, x, out, n);
 	for (uint64_t i = 0; i < m->n; i++)
 		sum += (double)x[i];
 	strcpy(out[0].name, "loss");
@@ -189,6 +200,12 @@ static int evaluate(void *instance, const dadam_real *x, struct dadam_metric *ou
 	return 0;
 }
 
+static const void *extension(const char *name)
+{
+	return strcmp(name, DADAM_STAGES) == 0 && FAULT != IDLE ? &test_chain : NULL;
+}
+
 extern const struct dadam_model dadam_model_v1;
 const struct dadam_model dadam_model_v1 = {DADAM_MODEL_HEAD, .name = NAME, .create = create, .destroy = destroy,
-		.load = load, .tensor = tensor, .init = init, .gradient = gradient, .evaluate = evaluate};
+		.load = load, .tensor = tensor, .init = init, .gradient = gradient, .evaluate = evaluate,
+		.extension = extension};

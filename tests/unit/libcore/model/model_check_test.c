@@ -244,3 +244,131 @@ Test(model_check, tensors_without_name_or_size_are_refused)
 	parts_refused(&t, 1, 6, "5 dimensions");
 	cr_assert_eq(model_tensor_size(&t), 0);
 }
+
+/* ---- layers ---- */
+
+static uint32_t fake_n_layers(void *instance)
+{
+	(void)instance;
+	return 1;
+}
+
+static int fake_layer(void *instance, uint32_t l, struct dadam_layer *out)
+{
+	(void)instance, (void)l, (void)out;
+	return 0;
+}
+
+static uint64_t fake_kept(void *instance, uint32_t first, uint32_t end, size_t n_rows)
+{
+	(void)instance, (void)first, (void)end, (void)n_rows;
+	return 0;
+}
+
+static int fake_forward(void *instance, const struct dadam_range *r, dadam_real *out, double *loss)
+{
+	(void)instance, (void)r, (void)out, (void)loss;
+	return 0;
+}
+
+static int fake_backward(void *instance, const struct dadam_range *r, const dadam_real *d_out, dadam_real *grad,
+		dadam_real *d_in)
+{
+	(void)instance, (void)r, (void)d_out, (void)grad, (void)d_in;
+	return 0;
+}
+
+static int fake_test(void *instance, const struct dadam_range *r, dadam_real *out, struct dadam_metric *metrics, uint32_t *n)
+{
+	(void)instance, (void)r, (void)out, (void)metrics, (void)n;
+	return 0;
+}
+
+static const struct dadam_stages whole = {.struct_size = sizeof whole, .n_layers = fake_n_layers, .layer = fake_layer,
+		.kept = fake_kept, .forward = fake_forward, .backward = fake_backward, .test = fake_test};
+
+Test(model_check, a_whole_stages_ability_is_taken_with_or_without_project)
+{
+	cr_assert_eq(model_check_stages(&whole, NULL), ST_OK);
+}
+
+Test(model_check, a_model_without_stages_is_refused_with_a_way_out)
+{
+	struct error err = {0};
+
+	cr_assert_eq(model_check_stages(NULL, &err), ST_NOT_FOUND);
+	cr_assert_not_null(strstr(err.msg, DADAM_STAGES));
+	cr_assert_neq(err.hint[0], '\0');
+}
+
+Test(model_check, stages_that_are_short_or_lack_a_function_are_refused)
+{
+	struct dadam_stages s = whole;
+
+	s.struct_size = sizeof s - 1;
+	cr_assert_eq(model_check_stages(&s, NULL), ST_VERSION);
+	for (int k = 0; k < 6; k++) {
+		s = whole;
+		if (k == 0)
+			s.n_layers = NULL;
+		if (k == 1)
+			s.layer = NULL;
+		if (k == 2)
+			s.kept = NULL;
+		if (k == 3)
+			s.forward = NULL;
+		if (k == 4)
+			s.backward = NULL;
+		if (k == 5)
+			s.test = NULL;
+		cr_assert_eq(model_check_stages(&s, NULL), ST_PLUGIN, "function %d", k);
+	}
+}
+
+static struct dadam_layer layer(const char *name, uint64_t offset, uint64_t n, uint64_t n_in, uint64_t n_out)
+{
+	struct dadam_layer l = {.offset = offset, .n_params = n, .n_in = n_in, .n_out = n_out};
+
+	(void)strncpy(l.name, name, sizeof l.name - 1);
+	return l;
+}
+
+static void layers_refused(const struct dadam_layer *l, uint32_t n, uint64_t n_params, const char *words)
+{
+	struct error err = {0};
+
+	cr_assert_eq(model_check_layers(l, n, n_params, &err), ST_PLUGIN);
+	cr_assert_not_null(strstr(err.msg, words), "\"%s\" in \"%s\"", words, err.msg);
+	cr_assert_neq(err.hint[0], '\0');
+}
+
+Test(model_check, layers_must_cover_x_in_order_and_fit_each_other)
+{
+	const struct dadam_layer good[3] = {layer("a", 0, 6, 0, 5), layer("relu", 6, 0, 5, 5), layer("b", 6, 4, 5, 0)};
+	struct dadam_layer l[3];
+
+	cr_assert_eq(model_check_layers(good, 3, 10, NULL), ST_OK);
+	layers_refused(good, 3, 11, "have 10 of 11");
+	layers_refused(good, 3, 9, "layer b is 6 + 4, expected it at 6 of 9");
+	layers_refused(good, 2, 6, "layer relu gives 5 numbers per row, allowed are 0");
+	layers_refused(good, 0, 10, "0 layers");
+	memcpy(l, good, sizeof l);
+	l[1].offset = 5;
+	layers_refused(l, 3, 10, "layer relu is 5 + 0, expected it at 6");
+	l[1] = good[1];
+	l[1].n_in = 4;
+	layers_refused(l, 3, 10, "layer relu takes 4 numbers per row, the one before gives 5");
+	l[1] = good[1];
+	l[0].n_in = 1;
+	layers_refused(l, 3, 10, "layer a takes 1 numbers");
+	l[0] = good[0];
+	l[0].n_out = MODEL_MAX_PER_ROW + 1;
+	layers_refused(l, 3, 10, "layer a gives 4294967297 numbers");
+	l[0].n_out = 0;
+	layers_refused(l, 3, 10, "layer a gives 0 numbers");
+	l[0] = good[0];
+	l[2].n_out = 1;
+	layers_refused(l, 3, 10, "layer b gives 1 numbers per row, allowed are 0 (it is the last one)");
+	memset(l[0].name, 'x', sizeof l[0].name);
+	layers_refused(l, 3, 10, "name of layer 0");
+}

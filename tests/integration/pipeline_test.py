@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""Pipeline jobs across real daemons: the same bits wherever they run, and nobody hangs."""
+import os
+import re
+import signal
+
+from harness import BUILD, SANITIZED, check, main, test
+from jobs_lib import gone, job, model, pid_of_worker, ranks, wait_phase, wait_steps
+
+os.environ["DADAM_PLUGIN_PATH"] = os.path.join(BUILD, "tests", "plugins")
+LAYERS = 8
+
+
+def spec(c, name, algorithm="name: pprs, samples: 3, smoothing: 0.05, learning_rate: 0.5", stages=4, workers=4, steps=50, plugin="quadratic", options="", extra="", batch="6", width=24):
+    text = (f"name: {name}\nseed: 5\nmodel: {{plugin: {plugin}, options: {{layers: {LAYERS}, width: {width}{options}}}}}\ndata: {{format: none}}\n"
+            f"algorithm: {{{algorithm}}}\nsteps: {steps}\nbatch: {batch}\nstages: {stages}\n"
+            f"workers: {{min: {workers}, wait: 1m}}\n{extra}")
+    path = os.path.join(c.dir, f"{name}.yaml")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    return path
+
+
+def run(c, d, name, **kw):
+    """The job's model, as bits."""
+    d.ctl("submit", spec(c, name, **kw), "--wait", timeout=60)
+    at = next(n for n in c.daemons if n.name in ranks(d, name))
+    at.ctl("export", name, "-o", f"{c.dir}/{name}.model")
+    return model(f"{c.dir}/{name}.model")
+
+
+# ---- the same bits ----
+
+@test
+def four_daemons_give_the_bits_of_one_process_for_every_cut_and_schedule(c):
+    nodes = c.mesh(4)
+    want = run(c, nodes[0], "one-stage", stages=1, workers=1)
+    check(run(c, nodes[1], "one-process", workers=1, extra="cut: [2, 4, 6]\n") == want, "four stages in one worker")
+    for i, cut in enumerate(["auto", "[1, 2, 3]", "[1, 5, 7]"]):
+        for schedule in ("1f1b", "fill-drain"):
+            got = run(c, nodes[i], f"cut{i}-{schedule}", extra=f"cut: {cut}\nschedule: {schedule}\n")
+            check(got == want, f"cut {cut}, {schedule}")
+    check(run(c, nodes[3], "again", extra="cut: [1, 5, 7]\n") == want, "a second run")
+
+
+@test
+def bf16_activations_give_the_same_bits_in_one_process_and_over_links(c):
+    nodes = c.mesh(4)
+    bf16 = "wire: {activations: bf16}\ncut: [2, 4, 6]\n"
+    want = run(c, nodes[0], "one-process", workers=1, extra=bf16)
+    check(run(c, nodes[1], "links", extra=bf16) == want, "bf16 over links")
+    check(run(c, nodes[1], "float32", extra="cut: [2, 4, 6]\n") != want, "bf16 rounds")
+
+
+@test
+def theory_full_batches_and_auto_smoothing_are_the_same_anywhere(c):
+    nodes = c.mesh(2)
+    for name, algorithm in (("theory", "name: pprs, theory: {R: 1, L: 2}"), ("auto", "name: pprs, samples: 2, smoothing: auto, momentum: 0.5, learning_rate: 0.2")):
+        kw = {"algorithm": algorithm, "batch": "full", "stages": 2}
+        want = run(c, nodes[0], f"{name}-1", workers=1, **kw)
+        check(run(c, nodes[1], f"{name}-2", workers=2, **kw) == want, name)
+
+
+@test
+def pprs_without_noise_and_with_one_sample_is_agd(c):
+    nodes = c.mesh(2)
+    want = run(c, nodes[0], "agd", algorithm="name: agd, learning_rate: 0.5", stages=2, workers=2)
+    check(run(c, nodes[1], "pprs", algorithm="name: pprs, samples: 1, smoothing: 0, learning_rate: 0.5", stages=2, workers=2) == want, "K = 1, gamma = 0")
+    check(run(c, nodes[1], "gd", algorithm="name: gd, learning_rate: 0.5", stages=2, workers=2) != want, "gd has no momentum")
+
+
+@test
+def the_model_is_evaluated_through_the_pipe_and_told_by_every_daemon(c):
+    nodes = c.mesh(3)
+    figures = []
+    for name, workers in (("one", 1), ("three", 3)):
+        nodes[0].ctl("submit", spec(c, name, stages=3, workers=workers, extra="evaluate: {every: 20}\n"), "--wait", timeout=60)
+        for d in nodes:
+            c.wait(10, lambda d=d: job(d, name)["mean"]["metrics"], f"{d.name} knows the metrics of {name}")
+            figures.append(job(d, name)["mean"]["metrics"])
+    check(all(f == figures[0] for f in figures), str(figures))
+
+
+# ---- ends ----
+
+def slow(c, name="job", delay=10, steps=2000, **kw):
+    return spec(c, name, plugin="slow", options=f", delay_ms: {delay}, where: forward", steps=steps, **kw)
+
+
+@test
+def a_killed_stage_fails_the_job_by_name_within_the_link_timeout(c):
+    nodes = c.mesh(4)
+    nodes[0].ctl("submit", slow(c))
+    wait_steps(c, nodes[0], 3)
+    victim = next(d for d in nodes if ranks(nodes[0])[d.name]["rank"] == 2)
+    os.kill(pid_of_worker(victim), signal.SIGKILL)
+    for d in nodes:
+        j = wait_phase(c, d, "failed", 3)
+        check(f"({victim.name})" in j["why"] or victim.name in j["why"], j["why"])
+        c.wait(10, lambda d=d: not d.workers(), f"no worker is left on {d.name}")
+
+
+@test
+def a_stage_that_is_stopped_is_silent_and_fails_the_job_by_name(c):
+    nodes = c.mesh(3)
+    nodes[0].ctl("submit", slow(c, stages=3, workers=3, extra="timeouts: {link: 2s}\n"))
+    wait_steps(c, nodes[0], 3)
+    victim = next(d for d in nodes if ranks(nodes[0])[d.name]["rank"] == 1)
+    pid = pid_of_worker(victim)
+    os.kill(pid, signal.SIGSTOP)
+    j = wait_phase(c, nodes[0], "failed", 10)
+    check(victim.name in j["why"], j["why"])
+    for d in nodes:
+        c.wait(15, lambda d=d: not d.workers(), f"no worker is left on {d.name}")
+
+
+@test
+def a_daemon_that_dies_fails_the_job_and_nobody_hangs(c):
+    nodes = c.mesh(3)
+    nodes[0].ctl("submit", slow(c, stages=3, workers=3))
+    wait_steps(c, nodes[0], 3)
+    victim = next(d for d in nodes if ranks(nodes[0])[d.name]["rank"] == 1)
+    victim.kill()
+    for d in nodes:
+        if d is victim:
+            continue
+        j = wait_phase(c, d, "failed", 15)
+        check(victim.name in j["why"], j["why"])
+        c.wait(10, lambda d=d: not d.workers(), f"no worker is left on {d.name}")
+
+
+@test
+def stop_ends_all_stages_after_the_same_iteration_with_a_model(c):
+    nodes = c.mesh(4)
+    nodes[0].ctl("submit", slow(c))
+    wait_steps(c, nodes[0], 3)
+    nodes[2].ctl("stop", "job")
+    j = wait_phase(c, nodes[0], "stopped", 20)
+    steps = {r["step"] for r in j["ranks"]}
+    check(len(steps) == 1 and 3 <= steps.pop() < 2000, str(j["ranks"]))
+    nodes[3].ctl("export", "job", "-o", f"{c.dir}/stopped.model")
+    n = os.path.getsize(f"{c.dir}/stopped.model")
+    check(n > LAYERS * 24 * 4, f"{n} bytes")
+
+
+@test
+def what_a_stage_cannot_do_is_named_with_rank_stage_and_iteration(c):
+    nodes = c.mesh(2)
+    for name, plugin, options, words in (
+            ("nan-back", "nan", ", where: backward, at: 40", r"stage \d: the gradient of tensor .* is not finite in iteration \d+"),
+            ("nan-forward", "nan", ", where: forward, at: 9", r"stage 0: what leaves layer layer\d is not finite in iteration 3"),
+            ("refuses", "refusing", ", where: backward, at: 7", r"refusing: backward: this plugin refuses on purpose"),
+            ("crashes", "crashing", ", where: forward, at: 7", r"crashed"),
+            ("no-ability", "idle", "", r"dadam\.stages/1"),
+            ("no-layers", "quadratic", ", layers: 0", r"0 layers")):
+        text = spec(c, name, plugin=plugin, options=options, stages=2, workers=2, extra="cut: [4]\n")
+        if name == "no-layers":
+            with open(text, encoding="utf-8") as f:
+                found = f.read().replace(f"layers: {LAYERS}, ", "").replace(", layers: 0", "")
+            with open(text, "w", encoding="utf-8") as f:
+                f.write(found)
+        nodes[0].ctl("submit", text)
+        j = wait_phase(c, nodes[0], "failed", 20, name)
+        check(re.search(words, j["why"]), f"{name}: {j['why']}")
+        for d in nodes:
+            c.wait(10, lambda d=d: not d.workers(), f"no worker is left on {d.name}")
+
+
+@test
+def a_stage_that_hangs_is_found_by_the_step_timeout(c):
+    nodes = c.mesh(2)
+    nodes[0].ctl("submit", spec(c, "job", plugin="hanging", options=", where: forward, at: 9", stages=2, workers=2, extra="timeouts: {step: 1s}\n"))
+    j = wait_phase(c, nodes[1], "failed", 15)
+    check(re.search(r"forward of iteration \d+ has not returned", j["why"]), j["why"])
+
+
+@test
+def more_stages_than_layers_are_refused_by_name(c):
+    d = c.daemon("a")
+    d.ctl("submit", spec(c, "job", stages=LAYERS + 1, workers=1))
+    j = wait_phase(c, d, "failed", 15)
+    check(f"{LAYERS}" in j["why"] and f"{LAYERS + 1}" in j["why"], j["why"])
+
+
+# ---- memory and time ----
+
+def resident(pid):
+    with open(f"/proc/{pid}/statm", encoding="ascii") as f:
+        return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@test
+def the_memory_of_a_stage_is_flat_over_a_thousand_iterations(c):
+    nodes = [c.daemon("a", start=False)]
+    env = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"}  # freed memory is kept by the sanitizer
+    nodes[0].start(env=env)
+    nodes.append(c.daemon("b", seeds=[nodes[0].address], start=False).start(env=env))
+    c.wait(20, lambda: all(d.alive() == 2 for d in nodes), "two daemons see each other")
+    nodes[0].ctl("submit", spec(c, "job", plugin="slow", options=", delay_ms: 0", width=64, batch="16", stages=2, workers=2, steps=4000,
+                                     extra="evaluate: {every: 10}\n"))  # an activation has 4 KiB
+    wait_steps(c, nodes[0], 300, seconds=60)
+    pids = [pid_of_worker(d) for d in nodes]
+    before, at = [resident(p) for p in pids], job(nodes[0])["step"]
+    c.wait(120, lambda: job(nodes[0])["step"] >= at + 1000, "a thousand iterations more")
+    after = [resident(p) for p in pids]
+    for a, b in zip(before, after):
+        check(b < a + (4 << 20 if SANITIZED else 1 << 20), f"resident before {before}, after {after}")
+
+
+@test
+def stages_work_at_the_same_time(c):
+    """The exact clock is measured in tests/bench; one stage after the other would take twice as long as allowed here."""
+    nodes = c.mesh(4)
+    k, delay, steps = 8, 30, 5
+    path = spec(c, "job", plugin="slow", algorithm=f"name: pprs, samples: {k}, smoothing: 0", steps=steps,
+                options=f", delay_ms: {delay}, where: forward", extra="cut: [2, 4, 6]\n")
+    nodes[0].ctl("submit", path, "--wait", timeout=120)
+    one_by_one = k * LAYERS * delay
+    wall = min(r["compute_seconds"] + r["wait_seconds"] for r in job(nodes[0])["ranks"]) / steps * 1000
+    check(wall < one_by_one * 0.75, f"{wall:.0f} ms an iteration, {one_by_one} ms one stage after the other")
+
+
+main()
