@@ -61,9 +61,9 @@ const char *algorithm_name(enum algorithm a)
 	case LOCAL_SGD_MOMENTUM:
 		return "local SGD momentum";
 	case D_ADAM_MIXED:
-		return "D-Adam, mixed moments";
+		return "D-Adam mixed moments";
 	case LOCAL_ADAM_MIXED:
-		return "local Adam, mixed moments";
+		return "local Adam mixed moments";
 	}
 	return "?";
 }

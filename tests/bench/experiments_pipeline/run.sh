@@ -3,7 +3,7 @@
 #
 #   tests/bench/experiments_pipeline/run.sh [quick|full] DIR
 #
-# quick: under a minute, one seed and a few settings, to see that it works; full: about half an hour on one core.
+# quick: under a minute, one seed and a few settings, to see that it works; full: 22 minutes of processor time.
 # BUILD (build): a build directory of meson, for full a release one.
 # DATA (/usr/share/datasets/fashion-mnist): Fashion-MNIST as Debian's package dataset-fashion-mnist has it;
 # without it the problems with nets are left out.
