@@ -2,7 +2,9 @@
  * and data keys (with a small table in the place of a file that is not here). */
 #include "libcore/settings/job_spec.h"
 
+#include "libcore/models/convnet.h"
 #include "libcore/models/deepfm.h"
+#include "tests/unit/libcore/data/dense_help.h"
 #include "tests/unit/libcore/models/host_help.h"
 
 static const char ratings[] = "userId,movieId,year,genres,rating,timestamp\n"
@@ -86,4 +88,30 @@ Test(examples, pipelines_over_pictures_of_clothes)
 		cr_assert(spec.pipeline.stages == 4 && spec.workers_min == 4 && spec.batch == 0);
 		job_spec_fini(&spec);
 	}
+}
+
+Test(examples, convnet_fashion)
+{
+	static const uint8_t pixels[10 * 28 * 28], labels[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+	const char *images = idx_file(8, 3, DIMS(10, 28, 28), pixels, sizeof pixels);
+	const char *classes = idx_file(8, 1, DIMS(10), labels, sizeof labels);
+	struct dadam_option model_items[32], data_items[32];
+	struct job_spec spec;
+	struct dadam_options model, data;
+	struct dadam_info info;
+
+	parse(&spec, "convnet-fashion.yaml");
+	cr_assert_str_eq(spec.plugin, "convnet");
+	model = copied(&spec.model, model_items, NULL);
+	data = copied(&spec.data, data_items, images);
+	for (size_t i = 0; i < data.n_items; i++) {
+		if (strcmp(data_items[i].key, "test") == 0)
+			data_items[i].value = images;
+		if (strstr(data_items[i].key, "_labels") != NULL)
+			data_items[i].value = classes;
+	}
+	convnet_model.destroy(loaded(&convnet_model, &model, &data, &info));
+	cr_assert_eq(info.n_params, 114314, "%llu", (unsigned long long)info.n_params);
+	unlink_temp(&data);
+	job_spec_fini(&spec);
 }
