@@ -184,11 +184,12 @@ static void tell_gone_rank(struct job *j, struct step *st, uint32_t rank)
 	step_job_log(st, &j->rec.id, NODE_LOG_WARN, "goes on without rank %u: %s", rank, msg.u.gone.why);
 }
 
-/* Whom the worker shall not wait for: who is lost, and before it runs, who has ended. */
+/* Whom the worker shall not wait for: who is lost, and before its first round, who has ended. One that came late says
+ * that it runs when it has its copy: its first round is still to come. */
 static uint64_t not_to_wait_for(const struct job *j)
 {
 	uint64_t mask = j->phase.lost;
-	int waits = j->rec.ranks[j->worker.rank].view.state <= CONTROL_RANK_READY;
+	int waits = j->rec.ranks[j->worker.rank].view.state <= CONTROL_RANK_READY || j->rec.ranks[j->worker.rank].active != 0;
 
 	for (uint32_t i = 0; waits && i < j->rec.n_ranks; i++)
 		if (phase_rank_is_final(j->rec.ranks[i].view.state))

@@ -58,7 +58,7 @@ struct puppet {
 	uint64_t step;
 	uint64_t plan_ranks;
 	int mute, told_stop;
-	int joins; /* waits for a link to get a copy, and then trains for half the time */
+	int joins; /* 1: waits for a link to get a copy; 2: and then for a neighbour; 3: trains, for half the time */
 };
 
 struct sim_host {

@@ -82,7 +82,8 @@ static void got_copy(struct sim_nodes *s, uint32_t node, struct puppet *p)
 		return;
 	p->state = CONTROL_RANK_RUNNING;
 	p->step = 100;
-	later(s, node, p, TRAIN_MS / 2, SIM_P_TRAINED);
+	p->joins = 2;
+	p->up = 0;
 	close_links(s, node, &job, 0, 0);
 	say_progress(s, node, p, WORKER_PROGRESS);
 }
@@ -95,6 +96,10 @@ static void try_run(struct sim_nodes *s, uint32_t node, struct puppet *p)
 	if (p->state == CONTROL_RANK_READY && p->joins) {
 		got_copy(s, node, p);
 		return;
+	}
+	if (p->joins == 2 && (p->up != 0 || (p->wanted & ~p->gone) == 0)) {
+		p->joins = 3;
+		later(s, node, p, TRAIN_MS / 2, SIM_P_TRAINED);
 	}
 	if (p->state != CONTROL_RANK_READY || (p->wanted & ~p->up & ~p->gone) != 0)
 		return;

@@ -94,6 +94,26 @@ Test(node_elastic, a_rank_lost_makes_room_for_its_node_under_a_new_number)
 	sim_story_end(s);
 }
 
+/* Early, late, and too late. */
+Test(node_elastic, a_node_that_comes_at_any_time_does_not_hold_the_end)
+{
+	unsigned joined = 0;
+
+	for (uint64_t after = 0; after < 3600; after += 40) {
+		struct id job;
+		struct sim_nodes *s = begin(&elastic, &job, after);
+
+		sim_node_run(s, sim_node_now(s) + after);
+		sim_node_start(s, LATE);
+		sim_story_must_end(s, job, 15000);
+		sim_node_run(s, sim_node_now(s) + 2000);
+		sim_story_must_agree(s, job);
+		joined += record(s, job)->n_ranks == 4 && record(s, job)->ranks[3].view.state == CONTROL_RANK_DONE;
+		sim_story_end(s);
+	}
+	cr_assert_gt(joined, 40, "only %u joined", joined);
+}
+
 /* Any of the four dies at its k-th message after the fourth came. */
 Test(node_elastic, whoever_dies_at_any_message_the_others_end_and_agree)
 {
