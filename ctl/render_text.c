@@ -389,8 +389,10 @@ void render_show(struct page *p, const struct control_job *job)
 	if (job->stages > 0)
 		put_pipeline(p, job);
 	if (job->mean_of > 0) {
-		page_put(p, "\n%s of %u rank%s: test ", job->stages > 0 ? "whole model" : "mean model", job->mean_of,
-				job->mean_of == 1 ? "" : "s");
+		if (job->stages > 0)
+			page_put(p, "\nwhole model: test ");
+		else
+			page_put(p, "\nmean model of %u rank%s: test ", job->mean_of, job->mean_of == 1 ? "" : "s");
 		render_metrics(p, job->mean_metrics, job->n_mean_metrics);
 		page_put(p, "\n");
 	}

@@ -240,7 +240,10 @@ static void put_tests(struct page *p, const struct control_job *job)
 	if (job->mean_of > 0 && job->n_mean_metrics > 0) {
 		page_put(p, "  test ");
 		render_metrics(p, job->mean_metrics, job->n_mean_metrics);
-		page_put(p, job->stages > 0 ? " (whole model of %u ranks)" : " (mean model of %u)", job->mean_of);
+		if (job->stages > 0)
+			page_put(p, " (whole model)");
+		else
+			page_put(p, " (mean model of %u)", job->mean_of);
 		return;
 	}
 	for (uint32_t i = 0; i < job->n_ranks_sent; i++) {

@@ -108,7 +108,7 @@ static void fill_pipe(struct worker *w, struct control_rank *view)
 	view->wait_s = pipe_wait_s(w->pipe);
 	view->samples = pipe_samples(w->pipe);
 	view->iteration_s = pipe_iteration_s(w->pipe);
-	view->n_stages = pipe_n_stages(w->pipe);
+	view->n_stages = pipe_n_stages(w->pipe) < CONTROL_MAX_STAGES ? pipe_n_stages(w->pipe) : CONTROL_MAX_STAGES;
 	for (uint32_t i = 0; i < view->n_stages; i++) {
 		struct control_stage *s = &view->stages[i];
 		struct pipe_use use;

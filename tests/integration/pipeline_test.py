@@ -11,8 +11,8 @@ os.environ["DADAM_PLUGIN_PATH"] = os.path.join(BUILD, "tests", "plugins")
 LAYERS = 8
 
 
-def spec(c, name, algorithm="name: pprs, samples: 3, smoothing: 0.05, learning_rate: 0.5", stages=4, workers=4, steps=50, plugin="quadratic", options="", extra="", batch="6", width=24):
-    text = (f"name: {name}\nseed: 5\nmodel: {{plugin: {plugin}, options: {{layers: {LAYERS}, width: {width}{options}}}}}\ndata: {{format: none}}\n"
+def spec(c, name, algorithm="name: pprs, samples: 3, smoothing: 0.05, learning_rate: 0.5", stages=4, workers=4, steps=50, plugin="quadratic", options="", extra="", batch="6", width=24, layers=LAYERS):
+    text = (f"name: {name}\nseed: 5\nmodel: {{plugin: {plugin}, options: {{layers: {layers}, width: {width}{options}}}}}\ndata: {{format: none}}\n"
             f"algorithm: {{{algorithm}}}\nsteps: {steps}\nbatch: {batch}\nstages: {stages}\n"
             f"workers: {{min: {workers}, wait: 1m}}\n{extra}")
     path = os.path.join(c.dir, f"{name}.yaml")
@@ -27,6 +27,30 @@ def run(c, d, name, **kw):
     at = next(n for n in c.daemons if n.name in ranks(d, name))
     at.ctl("export", name, "-o", f"{c.dir}/{name}.model")
     return model(f"{c.dir}/{name}.model")
+
+
+# ---- who has what ----
+
+@test
+def the_ranks_of_a_placed_job_are_in_the_order_of_place(c):
+    nodes = c.mesh(3)
+    first, second = nodes[2].name, nodes[0].name
+    nodes[1].ctl("submit", spec(c, "placed", workers=2, extra=f"place: [{first}, {first}, {first}, {second}]\n"), "--wait", timeout=60)
+    found = {r["name"]: (r["rank"], [s["stage"] for s in r["stages"]]) for r in job(nodes[1], "placed")["ranks"]}
+    check(found == {first: (0, [0, 1, 2]), second: (1, [3])}, f"{found}")
+    shown = nodes[1].ctl("show", "placed").stdout
+    check("K 3, 1f1b: 12 units an iteration, 6 of them idle (50 %)" in shown and re.search(r"stage 0 +F0 F1 F2 \.", shown), shown)
+    chain = nodes[1].ctl("topology", "placed").stdout
+    check(re.search(rf"rank 0 +{first} +stages 0-2 +layers 0-\d.*rank 1 +{second} +stage 3 ", chain, re.S), chain)
+
+
+@test
+def a_rank_with_many_stages_shows_the_first_ones_and_its_samples(c):
+    d = c.daemon("a")
+    d.ctl("submit", spec(c, "many", stages=20, workers=1, layers=20, steps=5), "--wait", timeout=60)
+    j = job(d, "many")
+    check([s["stage"] for s in j["ranks"][0]["stages"]] == list(range(16)), f"{j['ranks'][0]['stages']}")
+    check(j["pipeline"]["samples"] == 3, f"{j['pipeline']}")
 
 
 # ---- the same bits ----
