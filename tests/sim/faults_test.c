@@ -1,5 +1,6 @@
 /* Crashes and broken links at every moment of a small run: the others go on to the end, weights sum to
  * one in every mix (the simulator looks at each), and nobody hangs. */
+#include "tests/lib/graph_of.h"
 #include "tests/lib/sim/sim.h"
 
 #include "libcore/base/rng.h"
@@ -18,17 +19,6 @@ struct fault {
 	uint32_t every; /* again and again, every so many events; 0: once */
 	bool one_peer;
 };
-
-static struct graph *graph_of(const char *text, uint32_t n)
-{
-	struct topology t;
-	struct graph *g;
-	struct error err = {0};
-
-	cr_assert_eq(topology_parse(&t, text, &err), ST_OK, "%s", err.msg);
-	cr_assert_eq(graph_build(&g, &t, n, 1, &err), ST_OK, "%s", err.msg);
-	return g;
-}
 
 static void init(void *user, uint32_t rank, real *x)
 {

@@ -1,6 +1,7 @@
 /* Exact means over the tree of links, on simulated nodes: every topology gives the mean of all, two runs with
  * other timing give the same bits, and whoever dies or whatever link breaks at whatever moment, all ranks that
  * still reach each other hold the same bits after every round and nobody hangs. */
+#include "tests/lib/graph_of.h"
 #include "tests/lib/sim/sim.h"
 
 #include "libcore/base/rng.h"
@@ -28,17 +29,6 @@ struct world {
 };
 
 static struct world world;
-
-static struct graph *graph_of(const char *text, uint32_t n)
-{
-	struct topology t;
-	struct graph *g;
-	struct error err = {0};
-
-	cr_assert_eq(topology_parse(&t, text, &err), ST_OK, "%s", err.msg);
-	cr_assert_eq(graph_build(&g, &t, n, 1, &err), ST_OK, "%s", err.msg);
-	return g;
-}
 
 /* A bowl with its own centre for every rank. */
 static void bowl(void *user, uint32_t rank, uint64_t step, const real *x, real *grad)

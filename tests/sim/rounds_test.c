@@ -1,5 +1,6 @@
 /* Rounds on simulated nodes when nobody is lost: same bits whatever the timing, no hanging for any
  * window and topology, the mean stays where it is, links that come late count on both ends alike. */
+#include "tests/lib/graph_of.h"
 #include "tests/lib/sim/sim.h"
 
 #include "libcore/base/rng.h"
@@ -12,17 +13,6 @@
 #define D 20U
 #define MAX_N 9U
 #define EVENTS 2000000U
-
-static struct graph *graph_of(const char *text, uint32_t n)
-{
-	struct topology t;
-	struct graph *g;
-	struct error err = {0};
-
-	cr_assert_eq(topology_parse(&t, text, &err), ST_OK, "%s", err.msg);
-	cr_assert_eq(graph_build(&g, &t, n, 1, &err), ST_OK, "%s", err.msg);
-	return g;
-}
 
 static void init(void *user, uint32_t rank, real *x)
 {

@@ -2,20 +2,10 @@
 #include "libcore/round/tree.h"
 
 #include "libcore/base/rng.h"
+#include "tests/lib/graph_of.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
-
-static struct graph *graph_of(const char *text, uint32_t n)
-{
-	struct topology t;
-	struct graph *g;
-	struct error err = {0};
-
-	cr_assert_eq(topology_parse(&t, text, &err), ST_OK, "%s", err.msg);
-	cr_assert_eq(graph_build(&g, &t, n, 1, &err), ST_OK, "%s", err.msg);
-	return g;
-}
 
 Test(tree, without_losses_it_is_the_breadth_first_tree_of_the_graph)
 {
