@@ -139,10 +139,12 @@ static int print_graph(struct shell *sh, const struct control_job *job, const st
 	page_init(&p, shell_view(sh));
 	if (sh->args->output == OUTPUT_JSON)
 		json_topology(&p, job, g, gap);
-	else if (sh->args->dot)
-		render_dot(&p, job, g);
+	else if (job->stages > 0 && sh->args->dot)
+		render_chain_dot(&p, job);
 	else if (job->stages > 0)
 		render_chain(&p, job);
+	else if (sh->args->dot)
+		render_dot(&p, job, g);
 	else
 		render_topology(&p, job, g, gap);
 	graph_destroy(g);

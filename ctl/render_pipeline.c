@@ -4,6 +4,7 @@
  * time for each forward and backward; how long they really take stands in the table of stages. */
 #include "ctl/render_pipeline.h"
 
+#include "ctl/render_topology.h"
 #include "ctl/show.h"
 #include "ctl/table.h"
 #include "libcore/base/mem.h"
@@ -216,4 +217,18 @@ void render_chain(struct page *p, const struct control_job *job)
 		page_put(p, "  %s\n", control_rank_state_text(r->state));
 	}
 	page_put(p, "    |\n  loss\n");
+}
+
+void render_chain_dot(struct page *p, const struct control_job *job)
+{
+	topology_dot_ranks(p, "digraph ", job, job->n_ranks_sent);
+	for (uint32_t i = 1; i < job->n_ranks_sent; i++) {
+		const struct control_rank *r = &job->ranks[i];
+
+		if (r->n_stages > 0)
+			page_put(p, "\tr%u -> r%u [label=\"layer %u\"];\n", i - 1, i, r->stages[0].first_layer);
+		else
+			page_put(p, "\tr%u -> r%u;\n", i - 1, i);
+	}
+	page_put(p, "}\n");
 }

@@ -35,4 +35,7 @@ void render_stages(struct page *p, const struct control_job *job);
 /* The ranks from the rows of data down to the loss. */
 void render_chain(struct page *p, const struct control_job *job);
 
+/* The same for Graphviz: an edge is named after the layer that begins behind it. */
+void render_chain_dot(struct page *p, const struct control_job *job);
+
 #endif

@@ -102,6 +102,8 @@ static void draw_pipeline(struct page *p, int what)
 		watch_render(p, &w, &job);
 	else if (what == 2)
 		render_chain(p, &job);
+	else if (what == 4)
+		render_chain_dot(p, &job);
 	else
 		json_jobs(p, &job, 1, 1, NULL);
 }
@@ -119,6 +121,11 @@ static void draw_pipeline_watch(struct page *p)
 static void draw_chain(struct page *p)
 {
 	draw_pipeline(p, 2);
+}
+
+static void draw_chain_dot(struct page *p)
+{
+	draw_pipeline(p, 4);
 }
 
 static void draw_pipeline_json(struct page *p)
@@ -248,7 +255,7 @@ static const struct {
 	{"submitted-80", 80, draw_submitted}, {"topology-80", 80, draw_topology_text}, {"topology-dot", 0, draw_dot},
 	{"status-json", 0, draw_status_json}, {"peers-json", 0, draw_peers_json}, {"jobs-json", 0, draw_jobs_json},
 	{"pipeline-show-80", 80, draw_pipeline_show}, {"pipeline-show-120", 120, draw_pipeline_show},
-	{"pipeline-watch-80", 80, draw_pipeline_watch}, {"pipeline-chain", 80, draw_chain}, {"pipeline-json", 0, draw_pipeline_json},
+	{"pipeline-watch-80", 80, draw_pipeline_watch}, {"pipeline-chain", 80, draw_chain}, {"pipeline-dot", 0, draw_chain_dot}, {"pipeline-json", 0, draw_pipeline_json},
 	{"topology-json", 0, draw_topology_json}, {"schedule-80", 80, draw_schedule_text}, {"schedule-dot", 0, draw_schedule_dot},
 	{"schedule-json", 0, draw_schedule_json}, {"logs-json", 0, draw_logs_json}, {"error-json", 0, draw_error_json},
 };

@@ -111,6 +111,23 @@ Test(phase, knows_who_is_left_lost_and_waiting_for_the_mean)
 	cr_assert_eq(p.trained, 2);
 }
 
+Test(phase, a_pipeline_puts_stages_together_and_is_not_told_to_go_on_without_one)
+{
+	struct job_rank ranks[8];
+	struct job_record r;
+	struct phase p;
+
+	make(&r, ranks, 8); /* TTTT */
+	r.terms.stages = 4;
+	r.terms.fail_on_loss = 1;
+	phase_derive(&p, &r, 0);
+	cr_assert_str_eq(p.why, "the stages are being put together; waits for n0, n1, n2, n3");
+	phase_derive(&p, &r, 2);
+	cr_assert_eq(p.phase, CONTROL_FAILED);
+	cr_assert_not_null(strstr(p.hint, "needs all its stages"), "%s", p.hint);
+	cr_assert_null(strstr(p.hint, "continue"), "%s", p.hint);
+}
+
 Test(phase, a_sentence_that_is_too_long_is_cut_and_never_overflows)
 {
 	struct job_rank ranks[64] = {0};
