@@ -7,6 +7,7 @@
 #include "libcore/base/mem.h"
 #include "libcore/data/csv.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -129,11 +130,15 @@ static enum status store(struct table *t, uint64_t i, const struct dense_csv *d,
 				(size_t)d->features + t->n_targets);
 	for (size_t k = 0; k < raw->n; k++) {
 		uint32_t f = raw->items[k].field;
+		real value = (real)raw->items[k].value;
 
+		if (!isfinite(value))
+			return error_set(err, ST_DATA, "column %s: %g is too great for single precision", d->fields.list[f].name,
+					raw->items[k].value);
 		if (f < d->features)
-			t->reals[i * d->features + f] = (real)raw->items[k].value;
+			t->reals[i * d->features + f] = value;
 		else
-			t->targets[i * t->n_targets + (f - d->features)] = (real)raw->items[k].value;
+			t->targets[i * t->n_targets + (f - d->features)] = value;
 	}
 	t->labels[i] = (uint32_t)raw->label;
 	return ST_OK;
