@@ -2,8 +2,9 @@
  *
  *   rows ─► images, channels last ─► layer first ─► ... ─► layer end-1 ─► loss
  *
- * A range keeps, layer after layer, its output and what it wants beside (kept_at()); the outputs of the model are
- * replaced by their gradient as soon as the loss is known. Work space is the instance's and grows with the batch. */
+ * A range keeps, layer after layer, its output and what it wants beside (kept_at()). Of what leaves the range it keeps
+ * one bit per number, whether the ReLU was open; the outputs of the model are replaced by their gradient as soon as the
+ * loss is known. Work space is the instance's and grows with the batch. */
 #include "libcore/models/convnet.h"
 
 #include "libcore/base/mem.h"
@@ -223,7 +224,40 @@ static size_t kept_at(const struct convnet *m, uint32_t first, uint32_t l, size_
 	return at;
 }
 
-/* Layer l of a range at work, its input aside. */
+/* Does the output of layer l leave the range that ends at `end`, and is not the model's? */
+static bool leaves(const struct convnet *m, uint32_t l, uint32_t end)
+{
+	return l + 1 == end && end < m->form.n_layers;
+}
+
+/* Numbers that are kept of layer l's output. */
+static size_t kept_output(const struct convnet *m, uint32_t l, uint32_t end, size_t n)
+{
+	size_t all = n * layer_n_out(&m->form.layers[l]);
+
+	return aligned(leaves(m, l, end) ? (all + 8 * sizeof(float) - 1) / (8 * sizeof(float)) : all);
+}
+
+/* One bit per number: is it above 0? */
+static void pack_open(uint8_t *restrict bits, const float *restrict y, size_t n)
+{
+	for (size_t i = 0; i < n; i += 8) {
+		unsigned byte = 0;
+
+		for (size_t k = 0; k < 8 && i + k < n; k++)
+			byte |= (unsigned)(y[i + k] > 0) << k;
+		bits[i / 8] = (uint8_t)byte;
+	}
+}
+
+/* 1 where it was above 0, else 0: as good as the output itself for the way back. */
+static void unpack_open(float *restrict y, const uint8_t *restrict bits, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		y[i] = (float)(bits[i / 8] >> i % 8 & 1);
+}
+
+/* Layer l of a range at work, its input aside; what leaves the range has to be put at `out` by the caller. */
 static struct layer_run run_of(struct convnet *m, const struct dadam_range *r, uint32_t l)
 {
 	float *out = r->kept + kept_at(m, r->first, l, r->n_rows);
@@ -232,7 +266,7 @@ static struct layer_run run_of(struct convnet *m, const struct dadam_range *r, u
 			.n = r->n_rows,
 			.x = r->x + (m->form.offset[l] - m->form.offset[r->first]),
 			.out = out,
-			.kept = out + aligned(r->n_rows * layer_n_out(&m->form.layers[l])),
+			.kept = out + kept_output(m, l, r->end, r->n_rows),
 			.a = m->a,
 			.b = m->b,
 	};
@@ -267,7 +301,10 @@ static int convnet_layer(void *instance, uint32_t l, struct dadam_layer *out)
 
 static uint64_t convnet_kept(void *instance, uint32_t first, uint32_t end, size_t n_rows)
 {
-	return kept_at(instance, first, end, n_rows);
+	struct convnet *m = instance;
+
+	return kept_at(m, first, end - 1, n_rows) + kept_output(m, end - 1, end, n_rows) +
+			aligned(layer_kept(&m->form.layers[end - 1], n_rows));
 }
 
 static int check_range(const struct convnet *m, const struct dadam_range *r, enum data_split split)
@@ -285,7 +322,7 @@ static int convnet_forward(void *instance, const struct dadam_range *r, dadam_re
 	struct convnet *m = instance;
 	struct error err = {0};
 	struct loss_wanted wanted;
-	float *y = NULL;
+	float *y = NULL, *bits = NULL;
 
 	if (check_range(m, r, DATA_TRAIN) != 0)
 		return -1;
@@ -297,12 +334,14 @@ static int convnet_forward(void *instance, const struct dadam_range *r, dadam_re
 		run.in = l > r->first ? y : l > 0 ? r->in : images(m, DATA_TRAIN, r->rows, r->n_rows);
 		if (run.in == NULL)
 			return -1;
+		y = leaves(m, l, r->end) ? out : run.out;
+		bits = run.out;
+		run.out = y;
 		if (layer_forward(&m->layers[l], &run, &err) != ST_OK)
 			return rows_fail(&m->rows, &err);
-		y = run.out;
 	}
 	if (r->end < m->form.n_layers) {
-		memcpy(out, y, r->n_rows * layer_n_out(&m->form.layers[r->end - 1]) * sizeof *out);
+		pack_open((uint8_t *)bits, out, r->n_rows * layer_n_out(&m->form.layers[r->end - 1]));
 		return 0;
 	}
 	if (rows_wanted(&m->rows, DATA_TRAIN, r->rows, r->n_rows, &wanted) != 0)
@@ -333,6 +372,10 @@ static int convnet_backward(void *instance, const struct dadam_range *r, const d
 					: images(m, DATA_TRAIN, r->rows, r->n_rows);
 		if (run.in == NULL)
 			return -1;
+		if (leaves(m, l, r->end)) {
+			unpack_open(m->d[1 - l % 2], (const uint8_t *)run.out, r->n_rows * layer_n_out(&m->form.layers[l]));
+			run.out = m->d[1 - l % 2];
+		}
 		if (layer_backward(&m->layers[l], &run, d, grad + (m->form.offset[l] - m->form.offset[r->first]),
 				    l > 0 ? to : NULL, &err) != ST_OK)
 			return rows_fail(&m->rows, &err);
@@ -412,7 +455,7 @@ static int convnet_gradient(void *instance, const dadam_real *x, const uint64_t 
 {
 	struct convnet *m = instance;
 	struct dadam_range all = {sizeof all, 0, m->form.n_layers, x, rows, n_rows, NULL, NULL};
-	size_t n = kept_at(m, 0, m->form.n_layers, n_rows);
+	size_t n = convnet_kept(m, 0, m->form.n_layers, n_rows);
 	struct error err = {0};
 
 	if (n > m->n_kept) {

@@ -256,6 +256,20 @@ Test(convnet, a_cut_anywhere_gives_the_same_bits)
 	check_cuts(OPTIONS("form", "resnet-8"), images(3, 16, 16));
 }
 
+Test(convnet, a_range_keeps_bits_of_what_leaves_it)
+{
+	struct net n = made(OPTIONS("form", "resnet-8"), images(3, 16, 16));
+	uint64_t image = 16 * 16 * 16;
+
+	cr_assert_eq(n.stages->kept(n.m, 0, 1, 10), 10 * image / 32);
+	cr_assert_eq(n.stages->kept(n.m, 1, 2, 10), 10 * image + 10 * image / 32); /* between its convolutions */
+	cr_assert_eq(n.stages->kept(n.m, 0, 2, 10), 20 * image + 10 * image / 32);
+	drop(&n);
+	n = made(&none, images(3, 16, 16));
+	cr_assert_eq(n.stages->kept(n.m, 0, 1, 10), 10 * image / 4 / 4 + 10 * image / 4 / 32); /* places in windows */
+	drop(&n);
+}
+
 Test(convnet, copies_on_their_way_do_not_disturb_each_other)
 {
 	struct net n = made(&none, images(3, 8, 8));
