@@ -224,6 +224,22 @@ enum status plugin_load(struct plugin *p, const struct job_pairs *data, const ch
 	return st;
 }
 
+enum status plugin_labels(struct plugin *p, uint32_t *out, struct error *err)
+{
+	const struct dadam_labels *ability = model_extension(p->model, DADAM_LABELS);
+	int rc;
+
+	if (ability == NULL || ability->struct_size < sizeof *ability || ability->labels == NULL) {
+		(void)error_set(err, ST_PLUGIN, "plugin %s does not tell the labels of its rows", p->name);
+		error_hint(err, "take data.split: iid or contiguous with it");
+		return ST_PLUGIN;
+	}
+	plugin_enter(p, PLUGIN_LOAD, 0);
+	rc = ability->labels(p->instance, 0, (size_t)p->info.train_rows, out);
+	plugin_leave(p);
+	return rc == 0 ? ST_OK : plugin_refused(p, PLUGIN_LOAD, err);
+}
+
 enum status plugin_init(struct plugin *p, uint64_t seed, real *x, struct error *err)
 {
 	int rc;

@@ -48,6 +48,9 @@ MUST_CHECK enum status plugin_create(struct plugin *p, const struct job_pairs *o
 MUST_CHECK enum status plugin_load(struct plugin *p, const struct job_pairs *data, const char *roots,
 		struct error *err);
 
+/* The labels of all training rows (plugin_info); ST_PLUGIN: it can't say, or refuses. */
+MUST_CHECK enum status plugin_labels(struct plugin *p, uint32_t *out, struct error *err);
+
 MUST_CHECK enum status plugin_init(struct plugin *p, uint64_t seed, real *x, struct error *err);
 
 /* step: only for messages and the watch. */

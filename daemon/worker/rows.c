@@ -1,6 +1,8 @@
 /* Splits and mini-batches by address. See rows.h. */
 #include "daemon/worker/rows.h"
 
+#include "daemon/worker/shards.h"
+#include "libcore/base/mem.h"
 #include "libcore/base/rng.h"
 
 #include <math.h>
@@ -20,8 +22,57 @@ static uint64_t own_rows(const struct rows *r)
 		return run_start(r->n_rows, r->rank + 1, r->n_ranks) - run_start(r->n_rows, r->rank, r->n_ranks);
 	case JOB_SPLIT_LOCAL:
 		return r->n_rows;
+	case JOB_SPLIT_BY_LABEL:
+	case JOB_SPLIT_DIRICHLET:
+		return r->n_local; /* counted already */
 	}
 	return 0;
+}
+
+static enum status check_own(struct rows *r, uint64_t own, struct error *err)
+{
+	if (own == 0) {
+		(void)error_set(err, ST_DATA, "rank %u has no training rows: %llu rows for %u ranks", r->rank,
+				(unsigned long long)r->n_rows, r->n_ranks);
+		error_hint(err, r->split == JOB_SPLIT_DIRICHLET ? "take a greater alpha or another seed, or give the job fewer workers"
+								: "give the job fewer workers or more data");
+		return ST_DATA;
+	}
+	if (own > UINT32_MAX) {
+		(void)error_set(err, ST_DATA, "rank %u has %llu training rows, at most %u are possible", r->rank,
+				(unsigned long long)own, UINT32_MAX);
+		error_hint(err, "give the job more workers");
+		return ST_DATA;
+	}
+	r->n_local = (uint32_t)own;
+	return ST_OK;
+}
+
+int rows_need_labels(const struct job_spec *spec)
+{
+	return spec->split == JOB_SPLIT_BY_LABEL || spec->split == JOB_SPLIT_DIRICHLET;
+}
+
+enum status rows_init_by_labels(struct rows *out, const struct job_spec *spec, uint32_t rank, uint32_t n_ranks,
+		const uint32_t *labels, uint64_t n_rows, struct error *err)
+{
+	uint32_t n = (uint32_t)n_rows;
+	enum status st;
+
+	*out = (struct rows){.split = spec->split, .seed = spec->seed, .rank = rank, .n_ranks = n_ranks, .n_rows = n_rows};
+	if (n_rows > UINT32_MAX)
+		return error_set(err, ST_DATA, "%llu training rows, a split by label takes at most %u",
+				(unsigned long long)n_rows, UINT32_MAX);
+	st = spec->split == JOB_SPLIT_BY_LABEL
+		? shards_by_label(&out->own, &out->n_local, labels, n, rank, n_ranks, err)
+		: shards_dirichlet(&out->own, &out->n_local, labels, n, spec->split_alpha, spec->seed, rank, n_ranks, err);
+	return st == ST_OK ? check_own(out, out->n_local, err) : st;
+}
+
+void rows_fini(struct rows *r)
+{
+	mem_free(r->own);
+	r->own = NULL;
 }
 
 enum status rows_init(struct rows *out, const struct job_spec *spec, uint32_t rank, uint32_t n_ranks,
@@ -33,20 +84,7 @@ enum status rows_init(struct rows *out, const struct job_spec *spec, uint32_t ra
 			.drawer = rank, .n_rows = n_rows};
 	out->first = run_start(n_rows, rank, n_ranks);
 	own = own_rows(out);
-	if (own == 0) {
-		(void)error_set(err, ST_DATA, "rank %u has no training rows: %llu rows for %u ranks", rank,
-				(unsigned long long)n_rows, n_ranks);
-		error_hint(err, "give the job fewer workers or more data");
-		return ST_DATA;
-	}
-	if (own > UINT32_MAX) {
-		(void)error_set(err, ST_DATA, "rank %u has %llu training rows, at most %u are possible", rank,
-				(unsigned long long)own, UINT32_MAX);
-		error_hint(err, "give the job more workers");
-		return ST_DATA;
-	}
-	out->n_local = (uint32_t)own;
-	return ST_OK;
+	return check_own(out, own, err);
 }
 
 static uint64_t global_row(const struct rows *r, uint32_t local)
@@ -58,6 +96,9 @@ static uint64_t global_row(const struct rows *r, uint32_t local)
 		return r->first + local;
 	case JOB_SPLIT_LOCAL:
 		return local;
+	case JOB_SPLIT_BY_LABEL:
+	case JOB_SPLIT_DIRICHLET:
+		return r->own[local];
 	}
 	return 0;
 }

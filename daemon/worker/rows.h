@@ -5,6 +5,7 @@
  *   iid         row n belongs to rank n mod N          row = local * N + rank
  *   contiguous  N runs of nearly equal length          row = floor(rank * rows / N) + local
  *   local       every rank has its own file            row = local
+ *   by-label, dirichlet   by what the plugin says of the rows (shards.h): row = own[local]
  * Element b of the mini-batch of step t on a rank is rng_below(Stream(seed, BATCH, t, rank, 0), b,
  * n_local): drawn with repetition, by address, so it does not depend on who ran when. */
 #ifndef DAEMON_WORKER_ROWS_H
@@ -23,11 +24,19 @@ struct rows {
 	uint64_t n_rows;  /* of the plugin: of all ranks, under local of this one */
 	uint64_t first;   /* contiguous: the first own row */
 	uint32_t n_local;
+	uint32_t *own;    /* by-label, dirichlet: the row numbers, owned; else NULL */
 };
 
 /* ST_DATA: this rank would have no rows, or more than 2^32 - 1. */
 MUST_CHECK enum status rows_init(struct rows *out, const struct job_spec *spec, uint32_t rank,
 		uint32_t n_ranks, uint64_t n_rows, struct error *err);
+
+/* The same for the splits that need the labels of all n_rows rows. ST_DATA, ST_NOMEM. */
+int rows_need_labels(const struct job_spec *spec);
+MUST_CHECK enum status rows_init_by_labels(struct rows *out, const struct job_spec *spec, uint32_t rank,
+		uint32_t n_ranks, const uint32_t *labels, uint64_t n_rows, struct error *err);
+
+void rows_fini(struct rows *r); /* zeroed ones are allowed */
 
 /* The row numbers of the mini-batch of step `step`. */
 void rows_batch(const struct rows *r, uint64_t step, uint64_t *out, uint32_t batch);

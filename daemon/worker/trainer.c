@@ -73,6 +73,7 @@ void trainer_destroy(struct trainer *t)
 		return;
 	plugin_close(t->plugin);
 	mem_free(t->batch);
+	rows_fini(&t->rows);
 	mem_free_big(t->x, trainer_exchanged(t), sizeof *t->x);
 	if (!t->cfg.algo.mixed_moments) {
 		mem_free_big(t->m, t->n, sizeof *t->m);
@@ -137,6 +138,25 @@ static void publish_info(struct trainer *t)
 	uv_mutex_unlock(&t->lock);
 }
 
+static enum status split_rows(struct trainer *t, uint64_t n_rows, struct error *err)
+{
+	const struct job_spec *spec = t->cfg.spec;
+	uint32_t *labels;
+	uint32_t n_ranks = t->cfg.rows_of != 0 ? t->cfg.rows_of : t->cfg.n_ranks;
+	uint32_t rank = t->cfg.rows_of != 0 ? t->cfg.rows_rank : t->cfg.rank;
+	enum status st;
+
+	if (!rows_need_labels(spec))
+		return rows_init(&t->rows, spec, rank, n_ranks, n_rows, err);
+	labels = mem_alloc((size_t)n_rows, sizeof *labels);
+	st = labels != NULL ? plugin_labels(t->plugin, labels, err)
+			    : error_set(err, ST_NOMEM, "labels of %llu rows: out of memory", (unsigned long long)n_rows);
+	if (st == ST_OK)
+		st = rows_init_by_labels(&t->rows, spec, rank, n_ranks, labels, n_rows, err);
+	mem_free(labels);
+	return st;
+}
+
 enum status trainer_load(struct trainer *t, struct error *err)
 {
 	const struct job_spec *spec = t->cfg.spec;
@@ -150,8 +170,7 @@ enum status trainer_load(struct trainer *t, struct error *err)
 	if (st == ST_OK)
 		st = plugin_load(t->plugin, &spec->data, t->cfg.data_roots, err);
 	if (st == ST_OK)
-		st = rows_init(&t->rows, spec, t->cfg.rows_of != 0 ? t->cfg.rows_rank : t->cfg.rank,
-				t->cfg.rows_of != 0 ? t->cfg.rows_of : t->cfg.n_ranks, info->train_rows, err);
+		st = split_rows(t, info->train_rows, err);
 	t->rows.drawer = t->cfg.rank;
 	if (st == ST_OK)
 		st = rows_steps(&t->total_steps, &t->rows, spec, err);

@@ -501,7 +501,7 @@ static const struct dadam_stages stages = {
 
 static const void *convnet_extension(const char *name)
 {
-	return strcmp(name, DADAM_STAGES) == 0 ? &stages : NULL;
+	return strcmp(name, DADAM_STAGES) == 0 ? &stages : rows_extension(name);
 }
 
 __attribute__((visibility("default"))) const struct dadam_model CONVNET_SYMBOL = {

@@ -157,3 +157,25 @@ int ctr_evaluate(struct ctr *ctr, const dadam_real *x, ctr_score_fn score, struc
 	mem_free(list);
 	return rc;
 }
+
+static int labels(void *instance, uint64_t first, size_t n, uint32_t *out)
+{
+	struct ctr *ctr = instance;
+
+	for (size_t i = 0; i < n; i++) {
+		struct data_row row;
+		struct error err = {0};
+
+		if (dataset_row(ctr->data, DATA_TRAIN, first + i, &row, &err) != ST_OK)
+			return host_fail(&ctr->host, &err);
+		out[i] = (uint32_t)row.label;
+	}
+	return 0;
+}
+
+const void *ctr_extension(const char *name)
+{
+	static const struct dadam_labels ability = {.struct_size = sizeof ability, .labels = labels};
+
+	return strcmp(name, DADAM_LABELS) == 0 ? &ability : NULL;
+}

@@ -45,4 +45,7 @@ int ctr_gather(struct ctr *ctr, enum data_split split, const uint64_t *rows, uin
 int ctr_evaluate(struct ctr *ctr, const dadam_real *x, ctr_score_fn score, struct dadam_metric *out,
 		uint32_t *n);
 
+/* The models' abilities: the labels of their rows. The instance begins with its struct ctr. */
+const void *ctr_extension(const char *name);
+
 #endif

@@ -220,4 +220,5 @@ __attribute__((visibility("default"))) const struct dadam_model DEEPFM_SYMBOL = 
 	.init = deepfm_init,
 	.gradient = deepfm_gradient,
 	.evaluate = deepfm_evaluate,
+	.extension = ctr_extension,
 };

@@ -162,4 +162,5 @@ __attribute__((visibility("default"))) const struct dadam_model LOGREG_SYMBOL = 
 	.init = logreg_init,
 	.gradient = logreg_gradient,
 	.evaluate = logreg_evaluate,
+	.extension = ctr_extension,
 };

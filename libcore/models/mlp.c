@@ -369,7 +369,7 @@ static const void *mlp_extension(const char *name)
 		.project = stages_project,
 	};
 
-	return strcmp(name, DADAM_STAGES) == 0 ? &stages : NULL;
+	return strcmp(name, DADAM_STAGES) == 0 ? &stages : rows_extension(name);
 }
 
 __attribute__((visibility("default"))) const struct dadam_model MLP_SYMBOL = {

@@ -177,3 +177,24 @@ int rows_evaluate(void *instance, uint64_t test_rows, const dadam_real *x, rows_
 	}
 	return 0;
 }
+
+static int labels(void *instance, uint64_t first, size_t n, uint32_t *out)
+{
+	struct rows *rows = instance;
+	const uint32_t *all = dense_labels(rows->data, DATA_TRAIN);
+	struct error err;
+
+	if (all == NULL) {
+		(void)error_set(&err, ST_INVALID, "rows with targets have no labels");
+		return rows_fail(rows, &err);
+	}
+	memcpy(out, all + first, n * sizeof *out);
+	return 0;
+}
+
+const void *rows_extension(const char *name)
+{
+	static const struct dadam_labels ability = {.struct_size = sizeof ability, .labels = labels};
+
+	return strcmp(name, DADAM_LABELS) == 0 ? &ability : NULL;
+}

@@ -66,4 +66,7 @@ typedef int (*rows_test_fn)(void *instance, const dadam_real *x, const uint64_t 
 int rows_evaluate(void *instance, uint64_t test_rows, const dadam_real *x, rows_test_fn test, struct dadam_metric *out,
 		uint32_t *n_metrics);
 
+/* The abilities of every such model: the labels of its rows. The instance begins with its struct rows. */
+const void *rows_extension(const char *name);
+
 #endif

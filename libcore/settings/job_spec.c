@@ -4,6 +4,7 @@
 #include "libcore/base/buf.h"
 #include "libcore/settings/job_pipeline.h"
 #include "libcore/settings/settings.h"
+#include "libcore/settings/value.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,8 +22,7 @@ static const char *const mixes[] = {"auto", "after", "before", NULL};
 static const char *const losses[] = {"continue", "fail", NULL};
 static const char *const losses_later[] = {"wait", NULL};
 static const char *const finishes[] = {"local", "average", NULL};
-static const char *const splits[] = {"iid", "contiguous", "local", NULL};
-static const char *const splits_later[] = {"by-label", "dirichlet", NULL};
+static const char *const splits[] = {"iid", "contiguous", "local", "by-label"};
 static const char *const zstds[] = {"auto", "on", "off", NULL};
 static const char *const schedules[] = {"1f1b", "fill-drain", NULL};
 static const char *const activations[] = {"float32", "bf16", NULL};
@@ -42,8 +42,8 @@ static const struct setting rows[] = {
 		.help = "passed on to the plugin: any keys, each a value or a list of values"},
 	{"data", SETTING_MAP, 0, FIELD(data), .sample = "\n  format: synthetic-ctr",
 		.help = "passed on to the reader: format, train, test, ...; paths are relative to each node's data.roots"},
-	{"data.split", SETTING_ENUM, 0, FIELD(split), .words = splits, .later = splits_later, .preset = "iid",
-		.help = "which rows a rank gets"},
+	{"data.split", SETTING_TEXT, 0, FIELD(split_text), .preset = "iid",
+		.help = "which rows a rank gets: iid, contiguous, local (each node has its own), by-label, dirichlet(0.1)"},
 	{"algorithm.name", SETTING_ENUM, 0, FIELD(algorithm), .words = algorithms,
 		.preset = "d-adam", .help = "how the ranks train together; pprs, agd and gd: as stages of one model"},
 	{"algorithm.period", SETTING_INTEGER, 0, FIELD(period), .least = 1, .greatest = 1000000, .preset = "1",
@@ -191,6 +191,38 @@ static enum status check_length(const struct settings *s, struct error *err)
 	return ST_OK;
 }
 
+/* "dirichlet(ALPHA)" */
+static bool read_dirichlet(struct job_spec *spec)
+{
+	static const char head[] = "dirichlet(";
+	const char *from = spec->split_text + sizeof head - 1;
+	size_t len = strlen(spec->split_text);
+	char number[sizeof spec->split_text] = "";
+
+	if (strncmp(spec->split_text, head, sizeof head - 1) != 0 || spec->split_text[len - 1] != ')')
+		return false;
+	memcpy(number, from, len - sizeof head);
+	spec->split = JOB_SPLIT_DIRICHLET;
+	return value_real(&spec->split_alpha, number) && spec->split_alpha >= 1e-3 && spec->split_alpha <= 1e6;
+}
+
+static enum status check_split(const struct settings *s, struct job_spec *spec, struct error *err)
+{
+	char shown[YAML_SHOW_SIZE];
+
+	for (size_t i = 0; i < sizeof splits / sizeof *splits; i++)
+		if (strcmp(splits[i], spec->split_text) == 0) {
+			spec->split = (enum job_split)i;
+			return ST_OK;
+		}
+	if (read_dirichlet(spec))
+		return ST_OK;
+	yaml_show(shown, spec->split_text, strlen(spec->split_text));
+	(void)settings_refuse(s, err, "data.split", "found '%s', allowed: iid, contiguous, local, by-label, dirichlet(ALPHA)", shown);
+	error_hint(err, "ALPHA is 0.001 to 1000000: small ones give every rank few labels, as dirichlet(0.1)");
+	return ST_INVALID;
+}
+
 static enum status check(const struct settings *s, struct job_spec *spec, struct error *err)
 {
 	enum status st;
@@ -201,6 +233,8 @@ static enum status check(const struct settings *s, struct job_spec *spec, struct
 		return ST_INVALID;
 	}
 	st = check_length(s, err);
+	if (st == ST_OK)
+		st = check_split(s, spec, err);
 	if (st == ST_OK && settings_given(s, "edges") && settings_given(s, "topology"))
 		st = settings_refuse(s, err, "edges", "given together with topology, allowed: one of both");
 	if (st == ST_OK)

@@ -34,7 +34,7 @@ enum job_moments { JOB_MOMENTS_LOCAL, JOB_MOMENTS_MIXED };
 enum job_mix_place { JOB_MIX_DEFAULT, JOB_MIX_AFTER, JOB_MIX_BEFORE };
 enum job_on_peer_loss { JOB_LOSS_CONTINUE, JOB_LOSS_FAIL };
 enum job_finish { JOB_FINISH_LOCAL, JOB_FINISH_AVERAGE };
-enum job_split { JOB_SPLIT_IID, JOB_SPLIT_CONTIGUOUS, JOB_SPLIT_LOCAL };
+enum job_split { JOB_SPLIT_IID, JOB_SPLIT_CONTIGUOUS, JOB_SPLIT_LOCAL, JOB_SPLIT_BY_LABEL, JOB_SPLIT_DIRICHLET };
 enum job_wire_zstd { JOB_ZSTD_AUTO, JOB_ZSTD_ON, JOB_ZSTD_OFF };
 
 enum job_schedule { JOB_SCHEDULE_1F1B, JOB_SCHEDULE_FILL_DRAIN };
@@ -66,7 +66,9 @@ struct job_spec {
 	char plugin[64];              /* model.plugin: a name, never a path */
 	struct job_pairs model;       /* model.options */
 	struct job_pairs data;        /* data.* but split: format, train, test, label, ... */
-	enum job_split split;         /* data.split, default iid */
+	char split_text[32];          /* data.split, default iid */
+	enum job_split split;         /* as it says */
+	double split_alpha;           /* dirichlet(alpha), 1e-3 .. 1e6 */
 
 	enum job_algorithm algorithm; /* algorithm.name */
 	uint32_t period;              /* local steps between two rounds, 1 .. 1e6, default 1 */

@@ -368,6 +368,31 @@ def local_second_moments_are_biased_and_mixed_ones_are_not(c):
 
 
 @test
+def ranks_see_other_labels_when_the_split_says_so(c):
+    nodes = c.mesh(3)
+    for name, split in (("sorted", "by-label"), ("shares", "dirichlet(0.5)")):
+        path = spec(c, name, "logreg", steps=20, n=3)
+        with open(path, encoding="utf-8") as f:
+            text = f.read().replace(", options: {params: 2000}", "").replace("{format: none}",
+                "{format: synthetic-ctr, rows: 3000, test_rows: 500, split: " + split + "}")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        r = nodes[0].ctl("submit", path, "--wait", timeout=60)
+        check("moments" in r.stdout + r.stderr, f"no warning: {r.stdout} {r.stderr}")
+        rows = [r["train_rows"] for r in job(nodes[0], name)["ranks"]]
+        check(sum(rows) == 3000 and min(rows) > 0, str(rows))
+        check((max(rows) == min(rows)) == (split == "by-label"), f"{split}: {rows}")
+    path = spec(c, "blind", n=3)
+    with open(path, encoding="utf-8") as f:
+        text = f.read().replace("{format: none}", "{format: none, split: by-label}")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    nodes[0].ctl("submit", path)
+    j = wait_phase(c, nodes[0], "failed", 20, "blind")
+    check("does not tell the labels" in j["why"], j["why"])
+
+
+@test
 def finish_average_makes_every_ranks_own_model_the_mean(c):
     """Minima 0, 0 and 3: two ranks train the same model, the third another one."""
     nodes = c.mesh(3)

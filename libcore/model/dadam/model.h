@@ -113,7 +113,7 @@ struct dadam_model {
 	 * into n. */
 	int (*evaluate)(void *instance, const dadam_real *x, struct dadam_metric *out, uint32_t *n);
 
-	/* [any] Optional abilities by name: DADAM_STAGES (struct dadam_stages); NULL when there is none. May be NULL. */
+	/* [any] Optional abilities by name: DADAM_STAGES (struct dadam_stages), DADAM_LABELS (struct dadam_labels); NULL when there is none. May be NULL. */
 	const void *(*extension)(const char *name);
 };
 
@@ -173,6 +173,19 @@ struct dadam_stages {
 	/* [loaded] After each step: move x (of that range) into the allowed set, such as the l_inf ball of an
 	 * adversarial example. NULL: everything is allowed. */
 	int (*project)(void *instance, uint32_t first, uint32_t end, dadam_real *x);
+};
+
+/* ---- the ability to say what a row is ----
+ *
+ * For jobs that give the ranks rows of other labels (data.split: by-label, dirichlet). */
+#define DADAM_LABELS "dadam.labels/1"
+#define DADAM_MAX_LABELS 4096U
+
+struct dadam_labels {
+	uint32_t struct_size; /* sizeof(struct dadam_labels) at build time */
+
+	/* [loaded] The labels of n training rows from `first` on, each below DADAM_MAX_LABELS. */
+	int (*labels)(void *instance, uint64_t first, size_t n, uint32_t *out);
 };
 
 #define DADAM_MODEL_HEAD                                                                           \

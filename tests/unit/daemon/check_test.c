@@ -151,7 +151,7 @@ Test(check, uneven_rows_with_local_moments_are_warned_of)
 	static const struct {
 		const char *algorithm, *split;
 		int warned;
-	} rows[] = {{"d-adam", "iid", 0}, {"d-adam", "contiguous", 1}, {"cd-adam", "local", 1}, {"d-psgd", "local", 0},
+	} rows[] = {{"d-adam", "iid", 0}, {"d-adam", "contiguous", 1}, {"d-adam", "dirichlet(0.1)", 1}, {"cd-adam", "local", 1}, {"d-psgd", "local", 0},
 			{"d-adam, moments: mixed", "contiguous", 0}};
 
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

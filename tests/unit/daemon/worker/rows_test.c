@@ -83,6 +83,28 @@ Test(rows, a_rank_without_rows_is_refused_with_both_numbers)
 	cr_assert_eq(rows_init(&r, &s, 0, 1, 1ULL << 32, &err), ST_DATA);
 }
 
+Test(rows, a_batch_under_by_label_has_own_rows_only_and_no_rows_are_refused)
+{
+	static const uint32_t labels[10] = {1, 0, 1, 0, 1, 0, 1, 0, 1, 0};
+	struct job_spec s = spec(JOB_SPLIT_BY_LABEL);
+	struct error err;
+	uint64_t batch[8];
+	struct rows r;
+
+	cr_assert(rows_need_labels(&s));
+	cr_assert_eq(rows_init_by_labels(&r, &s, 1, 2, labels, 10, NULL), ST_OK);
+	cr_assert_eq(r.n_local, 5);
+	rows_batch(&r, 3, batch, 8);
+	for (int b = 0; b < 8; b++)
+		cr_assert_eq(batch[b] % 2, 0, "the second half of the sorted rows has label 1");
+	rows_fini(&r);
+	s.split = JOB_SPLIT_DIRICHLET;
+	s.split_alpha = .001;
+	cr_assert_eq(rows_init_by_labels(&r, &s, 0, 8, labels, 2, &err), ST_DATA);
+	cr_assert(strstr(err.msg, "rank 0 has no training rows") != NULL && strstr(err.hint, "alpha") != NULL, "%s", err.msg);
+	rows_fini(&r);
+}
+
 Test(rows, an_epoch_is_all_rows_by_ranks_times_batch_rounded_up)
 {
 	struct job_spec s = spec(JOB_SPLIT_IID);
