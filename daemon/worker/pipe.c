@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#define BURST_NS 20000000U
+
 static void on_done(void *data);
 
 /* ---- birth ---- */
@@ -92,6 +94,35 @@ void pipe_fail(struct pipe *p, const struct error *err)
 
 /* ---- compute ---- */
 
+int pipe_is_alone(const struct pipe *p)
+{
+	return p->cfg.spec->pipeline.stages == 1;
+}
+
+static int is_operation(const struct pipeline_action *a)
+{
+	return a->type == PIPELINE_DO_FORWARD || a->type == PIPELINE_DO_BACKWARD || a->type == PIPELINE_DO_STEP ||
+			a->type == PIPELINE_DO_EVALUATE;
+}
+
+/* [compute] One operation; of a stage that is alone all that follow, until the loop thread ought to look. */
+static enum status operations(struct pipe_node *node, struct error *err)
+{
+	const struct pipeline_event done = {.type = PIPELINE_EV_DONE};
+	uint64_t until = uv_hrtime() + BURST_NS;
+
+	for (;;) {
+		enum status st = pipe_stage_do(node->work, &node->op, err);
+
+		if (st != ST_OK || !pipe_is_alone(node->all))
+			return st;
+		pipeline_step(node->machine, &done, &node->after);
+		if (node->after.n != 1 || !is_operation(&node->after.list[0]) || node->op.last || uv_hrtime() > until)
+			return ST_OK;
+		node->op = node->after.list[0];
+	}
+}
+
 /* [compute] */
 static void run_order(void *data)
 {
@@ -108,7 +139,7 @@ static void run_order(void *data)
 		node->status = pipe_stage_begin(node->work, &node->err);
 		break;
 	case PIPE_OPERATION:
-		node->status = pipe_stage_do(node->work, &node->op, &node->err);
+		node->status = operations(node, &node->err);
 		break;
 	}
 }
@@ -150,6 +181,14 @@ static void on_operated(struct pipe_node *node)
 
 	if (evaluated)
 		p->cfg.host.evaluated(p->cfg.host.data);
+	if (pipe_is_alone(p)) {
+		struct pipeline_actions after = node->after; /* compute may write the next ones soon */
+
+		pipe_account(node);
+		pipe_pump(p); /* an order to stop has waited: the machine hears it before the next operation */
+		pipe_carry_out(node, &after);
+		return;
+	}
 	pipe_push(p, node->stage - p->first, (struct pipeline_event){.type = PIPELINE_EV_DONE});
 	pipe_pump(p);
 }

@@ -22,6 +22,8 @@ struct pipe_node { /* one stage */
 
 	enum pipe_order order;    /* of compute, while it runs */
 	struct pipeline_action op;
+	struct pipeline_actions after; /* pipe_is_alone: what the machine said after the last operation */
+	struct pipeline_state shown; /* of the machine, as of its last event here */
 	enum status status;
 	struct error err;
 
@@ -62,6 +64,10 @@ struct pipe {
 	int pumping;
 };
 
+/* The only stage of all: nobody but compute's own operations can tell its machine anything but STOP, so compute goes on by
+ * itself from one operation to the next (at most BURST), and the machine is compute's until it is at rest. */
+int pipe_is_alone(const struct pipe *p);
+
 /* pipe.c */
 void pipe_give_order(struct pipe_node *node, enum pipe_order order);
 void pipe_fail(struct pipe *p, const struct error *err); /* once; nothing goes on */
@@ -69,6 +75,7 @@ MUST_CHECK enum status pipe_take_cut(struct pipe *p, const uint32_t *cut, struct
 uint32_t pipe_rank_of(const struct pipe *p, uint32_t stage);
 
 /* pipe_pump.c */
+void pipe_carry_out(struct pipe_node *node, const struct pipeline_actions *actions);
 void pipe_push(struct pipe *p, uint32_t node, struct pipeline_event ev);
 void pipe_pump(struct pipe *p);
 

@@ -193,7 +193,7 @@ static void carry_out(struct pipe_node *node, const struct pipeline_action *a)
 		break;
 	case PIPELINE_DO_ASK_STOP:
 		tell_end(node, PIPELINE_UPSTREAM, LINK_PIPELINE_ASK_STOP, PIPELINE_EV_ASK_STOP,
-				pipeline_state(node->machine).iterations);
+				node->shown.iterations);
 		break;
 	case PIPELINE_DO_TELL_LOST:
 		tell_lost(node, a);
@@ -210,7 +210,19 @@ static void carry_out(struct pipe_node *node, const struct pipeline_action *a)
 	}
 }
 
+void pipe_carry_out(struct pipe_node *node, const struct pipeline_actions *actions)
+{
+	for (uint32_t i = 0; i < actions->n; i++)
+		carry_out(node, &actions->list[i]);
+}
+
 /* ---- the pump ---- */
+
+/* Does the machine belong to compute now? What comes waits in the queue. */
+static int is_computes(const struct pipe *p)
+{
+	return pipe_is_alone(p) && !compute_at_rest(p->nodes[0].compute) && p->nodes[0].order == PIPE_OPERATION;
+}
 
 /* The oldest thing that this stage sends within the process: from its place out to the neighbour's place in. Returns
  * 0 when there is none, or the neighbour does not read. */
@@ -250,7 +262,7 @@ void pipe_pump(struct pipe *p)
 	if (p->pumping)
 		return;
 	p->pumping = 1;
-	while (!p->is_over && (p->queue_n > 0 || take_one_held(p))) {
+	while (!p->is_over && !is_computes(p) && (p->queue_n > 0 || take_one_held(p))) {
 		struct pipe_queued q = p->queue[p->queue_first];
 		struct pipe_node *node = &p->nodes[q.node];
 
@@ -258,8 +270,7 @@ void pipe_pump(struct pipe *p)
 		p->queue_n--;
 		pipeline_step(node->machine, &q.ev, &actions);
 		pipe_account(node);
-		for (uint32_t i = 0; i < actions.n; i++)
-			carry_out(node, &actions.list[i]);
+		pipe_carry_out(node, &actions);
 	}
 	p->pumping = 0;
 }

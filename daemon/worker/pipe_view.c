@@ -45,6 +45,7 @@ void pipe_account(struct pipe_node *node)
 	struct pipeline_state s = pipeline_state(node->machine);
 	uint64_t now = uv_hrtime();
 
+	node->shown = s;
 	if (node->since_ns != 0)
 		node->times_ns[node->doing] += now - node->since_ns;
 	node->doing = kind_of(&s);
@@ -97,7 +98,7 @@ void pipe_use(struct pipe *p, uint32_t i, struct pipe_use *out)
 	out->n_layers = (node->stage + 1 < p->cfg.spec->pipeline.stages ? p->cut[node->stage + 1]
 								     : plugin_n_layers(pipe_stage_plugin(node->work))) -
 			out->first_layer;
-	out->kept = pipeline_state(node->machine).kept;
+	out->kept = node->shown.kept;
 	out->kept_most = node->kept_most;
 }
 
@@ -136,13 +137,13 @@ int32_t pipe_waiting_for(const struct pipe *p)
 	if (p->nodes[0].machine == NULL)
 		return -1;
 	for (uint32_t i = 0; i < p->n; i++) {
-		struct pipeline_state s = pipeline_state(p->nodes[i].machine);
+		struct pipeline_state s = p->nodes[i].shown;
 
 		if (s.doing != PIPELINE_WAITING && s.doing != PIPELINE_IDLE)
 			return -1;
 	}
-	first = pipeline_state(p->nodes[0].machine);
-	last = pipeline_state(p->nodes[p->n - 1].machine);
+	first = p->nodes[0].shown;
+	last = p->nodes[p->n - 1].shown;
 	if (first.waiting == PIPELINE_UPSTREAM && p->cfg.rank > 0)
 		return (int32_t)p->cfg.rank - 1;
 	return last.waiting == PIPELINE_DOWNSTREAM && p->cfg.rank + 1 < p->cfg.n_ranks ? (int32_t)p->cfg.rank + 1 : -1;

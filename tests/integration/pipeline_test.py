@@ -168,6 +168,17 @@ def stop_ends_all_stages_after_the_same_iteration_with_a_model(c):
 
 
 @test
+def stop_ends_a_pipeline_of_one_stage(c):
+    d = c.daemon("a")
+    d.ctl("submit", slow(c, stages=1, workers=1, delay=1, steps=100000))
+    wait_steps(c, d, 3)
+    d.ctl("stop", "job")
+    j = wait_phase(c, d, "stopped", 20)
+    check(3 <= j["step"] < 100000, str(j["step"]))
+    d.ctl("export", "job", "-o", f"{c.dir}/stopped.model")
+
+
+@test
 def what_a_stage_cannot_do_is_named_with_rank_stage_and_iteration(c):
     nodes = c.mesh(2)
     for name, plugin, options, words in (
