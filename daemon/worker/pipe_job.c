@@ -23,7 +23,7 @@ static void on_begun(void *data)
 
 static void on_evaluated(void *data)
 {
-	report_progress(data);
+	report_evaluation(data);
 }
 
 static void on_trained(void *data, int stopped)

@@ -195,6 +195,20 @@ void report_link(struct worker *w, uint64_t link, uint32_t rank, int up, const c
 		report_log_f(w, 1, "link to rank %u ended: %s", rank, why);
 }
 
+void report_evaluation(struct worker *w)
+{
+	struct trainer_report r;
+	uint64_t steps_total;
+	char line[DADAM_MAX_METRICS * 48] = "";
+	size_t len = 0;
+
+	worker_figures(w, &r, &steps_total);
+	for (uint32_t i = 0; i < r.n_metrics && len < sizeof line; i++)
+		len += (size_t)snprintf(line + len, sizeof line - len, "%s%s %.6g", i > 0 ? ", " : "", r.metrics[i].name, r.metrics[i].value);
+	report_log_f(w, 1, "tested after %llu steps: %s", (unsigned long long)r.metrics_step, line);
+	report_progress(w);
+}
+
 void report_trained(struct worker *w)
 {
 	struct trainer_report r;

@@ -97,7 +97,7 @@ static void on_order_done(void *data)
 		rounds_steps_done(w->rounds);
 		break;
 	case ORDER_EVALUATE:
-		report_progress(w);
+		report_evaluation(w);
 		rounds_evaluated(w->rounds);
 		break;
 	case ORDER_SAVE:

@@ -129,6 +129,7 @@ void report_log(void *w, int level, const char *text);
 void report_log_f(struct worker *w, int level, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void report_plugin_log(struct worker *w);
 void report_link(struct worker *w, uint64_t link, uint32_t rank, int up, const char *why);
+void report_evaluation(struct worker *w); /* a line in the job's log, and progress */
 void report_trained(struct worker *w);
 void report_mean(struct worker *w); /* the root only */
 void report_done(struct worker *w);

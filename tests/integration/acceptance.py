@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """The acceptance statements that hold today, on real daemons: prints statement, bound, figure, verdict.
 
-    DADAM_BUILD=build-tests python3 tests/integration/acceptance.py [1 2 3 5 6 7 8 10 11 12 13 14 15 16]
+    DADAM_BUILD=build-tests python3 tests/integration/acceptance.py [1 2 ... 16]
 
-Statement 9 is the simulator test gossip_only. 14 and 15 count iterations: one process, no daemons.
+Without numbers: those that take little time. 14 and 15 count iterations: one process, no daemons.
 
 The numbers are the reference's (tests/golden/ACCEPTANCE.md). Speaks TAP, so that the test log counts it.
 """
+import array
 import hashlib
 import json
+import math
 import os
 import re
 import statistics
@@ -22,6 +24,7 @@ from harness import BUILD, Cluster, Failure
 from jobs_lib import pipeline_clock
 
 SOURCE = os.environ.get("DADAM_SOURCE", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+os.environ["DADAM_PLUGIN_PATH"] = os.path.join(BUILD, "tests", "plugins")
 rows = []
 
 
@@ -159,6 +162,24 @@ def figures(job):
             {r["payload_bytes"] / 2 for r in job["ranks"]})
 
 
+def statement_4(cluster, nodes):
+    """Speed-up: steps until the mean model's logloss is <= .4165, p = 8 (N = 1: p = 1), eta grows with N."""
+    one = expect_done(run_job(cluster, nodes[0], spec(5000, algorithm=algorithm("d-adam", 1, 1e-3), workers=dict(min=1, wait="1m"),
+                                                      evaluate=dict(every=100)), 600))
+    home = next(n for n in nodes if n.name == one["ranks"][0]["name"])
+    tests = re.findall(r"tested after (\d+) steps: loss ([.\d]+)", home.ctl("logs", one["id"]).stdout)
+    reached = [int(step) for step, loss in tests if float(loss) <= .4165]
+    first = min(reached, default=0)
+    report(4, f"N=1: first multiple of 100 with logloss <= .4165, of {len(tests)} tests", "<= 5000", f"{first}", len(tests) >= 50 and 0 < first <= 5000)
+    for n, eta, most, ratio in ((2, 2e-3, 2100, 1.8), (4, 4e-3, 1100, 3.4), (8, 4e-3, 680, 5.8), (16, 8e-3, 480, 8.0)):
+        every = 50 if n == 2 else 25
+        steps = int(min(most, first / ratio)) // every * every
+        job = expect_done(run_job(cluster, nodes[0], spec(steps, algorithm=algorithm("d-adam", 8, eta), workers=dict(min=n, wait="1m")), 300))
+        loss = job["mean"]["metrics"]["loss"]
+        report(4, f"N={n}: mean model's logloss at t={steps}, {first / max(steps, 1):.1f} times sooner than N=1 (wanted: {ratio})", "<= .4165",
+               f"{loss:.4f}", loss <= .4165)
+
+
 def statement_5(cluster, nodes):
     """Sparse data: D-Adam against D-PSGD, N = 8, ring, p = 1, 1000 steps, each at its best rate."""
     loss = {}
@@ -206,6 +227,34 @@ def statement_8(cluster, nodes):
     job = run_job(cluster, nodes[4], spec(10, algorithm=a), 60)
     report(8, "unscaled QSGD with s^2 < d is refused at the start", "failed at step 0, says why", f"{job['phase']} at {job['step']}: {job['why']}",
            job["phase"] == "failed" and job["step"] == 0 and "qsgd" in job["why"].lower())
+
+
+def numbers(cluster, nodes, job):
+    """The parameters of each node's own model, ranks in order."""
+    found = []
+    for node in nodes:
+        path = os.path.join(cluster.dir, f"{node.name}.safetensors")
+        node.ctl("export", job, "-o", path, "--take", "local")
+        with open(path, "rb") as f:
+            f.seek(8 + struct.unpack("<Q", f.read(8))[0])
+            found.append(array.array("f", f.read()))
+    return found
+
+
+def statement_9(cluster, nodes):
+    """Gossip only: 2000 numbers from N(0, 1) on each rank of a ring of 8, replicas at 0, 400 rounds."""
+    def spread(compress, gamma, period, steps):
+        a = dict(name="choco-sgd", learning_rate=1, period=period, compress=compress, gossip_step=gamma)
+        job = expect_done(run_job(cluster, nodes[0], spec(steps, model=dict(plugin="scattering", options=dict(params=2000)), data={}, algorithm=a, batch=1)))
+        x = numbers(cluster, nodes, job["id"])
+        mean = [sum(column) / len(x) for column in zip(*x)]
+        return math.sqrt(sum((v - m) ** 2 for row in x for v, m in zip(row, mean))), mean
+    start, mean = spread("identity", 1, 2, 1)  # the job ends before its first round
+    for compress, gamma, bound in (("sign", 1, 1e-5), ("top-k(10%)", .2, 1e-5), ("top-k(1%)", .05, .15)):
+        end, after = spread(compress, gamma, 1, 400)
+        moved = max(abs(a - b) for a, b in zip(mean, after))
+        report(9, f"{compress} gamma {gamma}: |X - mean| after 400 rounds, of {start:.1f}", f"ratio <= {bound}", f"{end / start:.2e}", end / start <= bound)
+        report(9, f"{compress} gamma {gamma}: the mean moved", "<= 1e-5", f"{moved:.1e}", moved <= 1e-5)
 
 
 def statement_10(cluster, nodes):
@@ -358,7 +407,6 @@ def statement_11(cluster, nodes):
 
 def statement_16():
     """The pipeline's clock: 4 daemons, 4 stages of 20 ms each way."""
-    os.environ["DADAM_PLUGIN_PATH"] = os.path.join(BUILD, "tests", "plugins")
     cluster = Cluster()
     try:
         nodes = cluster.mesh(4)
@@ -373,12 +421,11 @@ def statement_16():
             report(16, f"{algorithm} K={k}: bytes sent are the activations' and gradients', no noise", f"{want}", f"{payload}", payload == want)
     finally:
         cluster.end()
-        del os.environ["DADAM_PLUGIN_PATH"]
 
 
 def main():
-    wanted = {int(a) for a in sys.argv[1:]} or {1, 2, 3, 11, 13, 14, 15}
-    on_eight = {3: statement_3, 5: statement_5, 6: statement_6, 7: statement_7, 8: statement_8, 10: statement_10,
+    wanted = {int(a) for a in sys.argv[1:]} or {1, 2, 3, 9, 11, 13, 14, 15}
+    on_eight = {3: statement_3, 5: statement_5, 6: statement_6, 7: statement_7, 8: statement_8, 9: statement_9, 10: statement_10,
                 11: statement_11, 13: statement_13}
     print("# statement | bound | figure | verdict")
     if 1 in wanted:
@@ -390,7 +437,7 @@ def main():
             statement()
     if 16 in wanted:
         statement_16()
-    for size, statements in ((8, on_eight), (16, {12: statement_12})):
+    for size, statements in ((8, on_eight), (16, {4: statement_4, 12: statement_12})):
         if not wanted & set(statements):
             continue
         cluster = Cluster()

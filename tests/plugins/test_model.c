@@ -4,7 +4,8 @@
  *   quadratic  none             idle      gradient and init cost nothing (for benches)
  *   refusing   fail()           crashing  SIGSEGV
  *   hanging    never returns    nan       the gradient is not a number
- *   slow       delay_ms a call
+ *   slow       delay_ms a call   scattering  x starts at 0; the first gradient is minus N(0, 1) numbers of the
+ *                                            (first) row, those after it are 0
  *
  * With `layers` it is a chain of so many layers (test_chain.c) that can be cut; `where` may be forward,
  * backward, layers (both) or test then.
@@ -30,7 +31,7 @@ static void take_time(uint64_t ms)
 /* 0, or -1 when the fault says so. Counts the calls of the function that the fault is in. */
 int test_misbehave(struct model *m, const char *where)
 {
-	if (FAULT == NONE || FAULT == IDLE || FAULT == NOT_A_NUMBER || strcmp(m->where, where) != 0)
+	if (FAULT == NONE || FAULT == IDLE || FAULT == NOT_A_NUMBER || FAULT == SCATTERING || strcmp(m->where, where) != 0)
 		return 0;
 	if (FAULT == SLOW)
 		take_time(m->delay_ms);
@@ -146,7 +147,7 @@ static int init(void *instance, uint64_t seed, dadam_real *x)
 
 	if (test_misbehave(m, "init") != 0)
 		return -1;
-	for (uint64_t i = 0; FAULT != IDLE && i < m->n; i++)
+	for (uint64_t i = 0; FAULT != IDLE && FAULT != SCATTERING && i < m->n; i++)
 		x[i] = (dadam_real)((i * 7 + seed) % 11) / 8;
 	return 0;
 }
@@ -156,6 +157,25 @@ dadam_real test_center(const struct model *m, uint64_t row, uint64_t i)
 	if (m->apart != 0)
 		return row == 2 ? 3 : 0;
 	return (dadam_real)((row * 2654435761U + i * 40503U) >> 7 & 1023) / 1024;
+}
+
+static double uniform(uint64_t n) /* (0, 1), splitmix64 */
+{
+	uint64_t z = (n + 1) * 0x9e3779b97f4a7c15U;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebU;
+	return ((double)((z ^ z >> 31) >> 12) + 0.5) * 0x1p-52;
+}
+
+static void scatter(struct model *m, uint64_t row, dadam_real *grad)
+{
+	uint64_t from = row % 8 * 2 * m->n;
+
+	memset(grad, 0, m->n * sizeof *grad);
+	for (uint64_t i = 0; m->calls == 0 && i < m->n; i++)
+		grad[i] = -(dadam_real)(sqrt(-2 * log(uniform(from + 2 * i))) * cos(6.283185307179586 * uniform(from + 2 * i + 1)));
+	m->calls++;
 }
 
 static int gradient(void *instance, const dadam_real *x, const uint64_t *rows, size_t n_rows, dadam_real *grad,
@@ -168,6 +188,10 @@ static int gradient(void *instance, const dadam_real *x, const uint64_t *rows, s
 		return -1;
 	if (FAULT == IDLE)
 		return 0;
+	if (FAULT == SCATTERING) {
+		scatter(m, rows[0], grad);
+		return 0;
+	}
 	if (m->layers > 0)
 		return test_chain_gradient(m, x, rows, n_rows, grad, loss);
 	memset(grad, 0, m->n * sizeof *grad);

@@ -4,7 +4,7 @@
 
 #include <dadam/model.h>
 
-enum fault { NONE, IDLE, REFUSING, CRASHING, HANGING, NOT_A_NUMBER, SLOW };
+enum fault { NONE, IDLE, REFUSING, CRASHING, HANGING, NOT_A_NUMBER, SLOW, SCATTERING };
 
 struct model {
 	const struct dadam_host *host;
