@@ -123,13 +123,13 @@ static int print_schedule(struct shell *sh, const struct control_job *job)
 	return shell_print(sh, &p);
 }
 
-static int print_graph(struct shell *sh, const struct control_job *job, const struct topology *t, uint64_t seed)
+static int print_graph(struct shell *sh, const struct control_job *job, const struct topology *t, const struct job_spec *spec)
 {
 	struct graph *whole = NULL, *g = NULL;
 	struct error err = {0};
 	double gap = 0;
 	struct page p;
-	enum status st = graph_build(&whole, t, job->n_ranks, seed, &err);
+	enum status st = graph_build(&whole, t, job->n_ranks, spec->seed, &err);
 
 	if (st == ST_OK)
 		st = topology_present(&g, &gap, whole, job, &err);
@@ -147,6 +147,8 @@ static int print_graph(struct shell *sh, const struct control_job *job, const st
 		render_dot(&p, job, g);
 	else
 		render_topology(&p, job, g, gap);
+	if (sh->args->output != OUTPUT_JSON && !sh->args->dot && job->stages == 0 && job->spec != NULL)
+		render_round_bytes(&p, job, spec, g);
 	graph_destroy(g);
 	return shell_print(sh, &p);
 }
@@ -166,7 +168,7 @@ int cmd_topology(struct shell *sh)
 	else if (t.kind == TOPOLOGY_ONE_PEER)
 		with = print_schedule(sh, &resp.jobs[0]);
 	else
-		with = print_graph(sh, &resp.jobs[0], &t, spec.seed);
+		with = print_graph(sh, &resp.jobs[0], &t, &spec);
 	job_spec_fini(&spec);
 	control_response_fini(&resp);
 	return with;

@@ -172,6 +172,36 @@ void render_topology(struct page *p, const struct control_job *job, const struct
 	table_render(p, &t, 0);
 }
 
+/* Bytes of a round and link, both ways together by two, as ranks have counted them. */
+static double measured(const struct control_job *job, const struct graph *g)
+{
+	double sent = 0, rounds = 0;
+
+	for (uint32_t i = 0; i < job->n_ranks_sent; i++) {
+		sent += (double)job->ranks[i].payload_bytes;
+		rounds = (double)job->ranks[i].round > rounds ? (double)job->ranks[i].round : rounds;
+	}
+	return rounds > 0 && graph_n_edges(g) > 0 ? sent / rounds / (2 * (double)graph_n_edges(g)) : 0;
+}
+
+void render_round_bytes(struct page *p, const struct control_job *job, const struct job_spec *spec, const struct graph *g)
+{
+	uint64_t n = job->n_ranks_sent > 0 ? job->ranks[0].n_params : 0, bytes = n * sizeof(float);
+	bool exact = spec->algorithm >= JOB_LOCAL_ADAM && spec->algorithm <= JOB_CENTRAL_SGD;
+	bool packed = spec->algorithm == JOB_CD_ADAM || spec->algorithm == JOB_CHOCO_SGD;
+	uint32_t every = spec->mix_moments_every;
+
+	if (n == 0 || graph_n(g) < 2)
+		return;
+	if (packed)
+		page_put(p, "\nA round has sent %.0f bytes each way on a link (%s).\n", measured(job, g), spec->compress);
+	else
+		page_put(p, "\nA round sends %llu bytes each way on %s%s.\n", (unsigned long long)bytes, exact ? "the links of a spanning tree"
+				: "every link", exact && graph_n_edges(g) >= graph_n(g) ? ", none on the others" : "");
+	if (!packed && spec->moments == JOB_MOMENTS_MIXED)
+		page_put(p, "With the moments %llu, in one round of %u.\n", (unsigned long long)(3 * bytes), every);
+}
+
 /* A Graphviz string: quotes and backslashes are escaped. */
 static void put_quoted(struct page *p, const char *text)
 {

@@ -3,6 +3,7 @@
 #define CTL_RENDER_TOPOLOGY_H
 
 #include "ctl/page.h"
+#include "libcore/settings/job_spec.h"
 #include "libcore/topology/graph.h"
 #include "proto/control.h"
 
@@ -16,6 +17,11 @@ MUST_CHECK enum status topology_present(struct graph **out, double *gap, const s
 
 /* g: of topology_present(). */
 void render_topology(struct page *p, const struct control_job *job, const struct graph *g, double gap);
+
+/* What a round sends over a link, before zstd: by the spec; for compressed differences by what was sent so far.
+ * Nothing before the model's size is known. */
+void render_round_bytes(struct page *p, const struct control_job *job, const struct job_spec *spec, const struct graph *g);
+
 /* What is said of a rank: its node's name, its state, and whether it is still there. */
 void topology_label(char out[80], const struct control_job *job, uint32_t rank);
 const char *topology_state(const struct control_job *job, uint32_t rank);

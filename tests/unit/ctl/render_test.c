@@ -437,3 +437,35 @@ Test(render, without_memory_the_graph_of_those_present_leaks_nothing)
 	fail_mem_off();
 	graph_destroy(whole);
 }
+
+Test(render, a_topology_says_what_a_round_sends_over_a_link)
+{
+	static const struct {
+		enum job_algorithm algorithm;
+		enum job_moments moments;
+		const char *says;
+	} said[] = {{JOB_D_ADAM, JOB_MOMENTS_LOCAL, "A round sends 400 bytes each way on every link.\n"},
+			{JOB_D_ADAM, JOB_MOMENTS_MIXED, "With the moments 1200, in one round of 4.\n"},
+			{JOB_CENTRAL_ADAM, JOB_MOMENTS_LOCAL, "A round sends 400 bytes each way on the links of a spanning tree, none on the others.\n"},
+			{JOB_CD_ADAM, JOB_MOMENTS_LOCAL, "A round has sent 25 bytes each way on a link (sign).\n"}};
+	static struct control_rank four[4];
+	struct control_job job = {.ranks = four, .n_ranks = 4, .n_ranks_sent = 4};
+	struct topology ring = {.kind = TOPOLOGY_RING};
+	struct graph *g;
+
+	for (int k = 0; k < 4; k++)
+		four[k] = (struct control_rank){.rank = (uint32_t)k, .n_params = 100, .round = 10, .payload_bytes = 500};
+	cr_assert_eq(graph_build(&g, &ring, 4, 1, NULL), ST_OK);
+	for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
+		struct job_spec spec = {.algorithm = said[i].algorithm, .moments = said[i].moments, .mix_moments_every = 4,
+				.compress = "sign"};
+		struct view view = {0};
+		struct page p;
+
+		page_init(&p, &view);
+		render_round_bytes(&p, &job, &spec, g);
+		cr_assert_not_null(strstr(page_text(&p), said[i].says), "%s", page_text(&p));
+		page_fini(&p);
+	}
+	graph_destroy(g);
+}
