@@ -186,9 +186,9 @@ static const struct rates frappe_rates[] = {
 };
 static const struct rates label_rates[] = {
 	{D_ADAM, {1.25e-4, 2.5e-4, 5e-4, 1e-3, 2e-3}},
-	{D_ADAM_MIXED, {5e-4, 1e-3, 2e-3, 4e-3}},
+	{D_ADAM_MIXED, {1.25e-4, 2.5e-4, 5e-4, 1e-3, 2e-3}},
 	{LOCAL_ADAM, {5e-4, 1e-3, 2e-3, 4e-3}},
-	{LOCAL_ADAM_MIXED, {5e-4, 1e-3, 2e-3, 4e-3}},
+	{LOCAL_ADAM_MIXED, {1e-3, 2e-3, 4e-3, 8e-3, 1.6e-2}},
 	{D_PSGD, {0.05, 0.1, 0.2, 0.4, 0.8}},
 	{D_PSGD_MOMENTUM, {0.01, 0.02, 0.05, 0.1}},
 	{LOCAL_SGD_MOMENTUM, {0.02, 0.05, 0.1, 0.2}},

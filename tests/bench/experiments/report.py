@@ -81,7 +81,8 @@ def over_seeds(runs, figure, show):
     """The median of a figure over the seeds, and its range when there are several."""
     values = [figure(r) for r in runs]
     middle = show(statistics.median(values))
-    return middle if len(values) == 1 else f"{middle} ({show(min(values))}-{show(max(values))})"
+    low, high = show(min(values)), show(max(values))
+    return middle if low == high else f"{middle} ({low} to {high})"
 
 
 def gain(of, by):
@@ -122,7 +123,7 @@ def bytes_table(task, runs):
             "logloss at the end", "against float32 p=1", "worst worker", "bytes of the whole run")
     targets = ", ".join(dict.fromkeys(b["target"] for b in bases.values()))
     return [f'**{TASKS[task]}**, ring of 8, rate {base["rate"]}, target {targets}, {base["steps_end"]} steps. Rows with a range: '
-            f'median of {len(bases)} seeds (least-greatest); the others: seed {base["seed"]}. MB are 10^6 bytes over one directed edge '
+            f'median of {len(bases)} seeds (least to greatest); the others: seed {base["seed"]}. MB are 10^6 bytes over one directed edge '
             "until the target is reached by the mean model, or by every worker's; factors against D-Adam float32 p=1 of the same seed.",
             ""] + table(head, [bytes_line(mine, bases) for mine in by_sender.values()]) + [""]
 
