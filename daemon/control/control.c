@@ -152,7 +152,10 @@ static enum status no_model(const struct pending *p, struct error *err)
 	const struct control_job *j = &p->job;
 	const char *what = p->take == CONTROL_TAKE_MEAN ? "mean model" : "model of this node's rank";
 
-	if (!has_ended(j->phase)) {
+	if (j->stages > 0 && p->take == CONTROL_TAKE_LOCAL) {
+		(void)error_set(err, ST_NOT_FOUND, "job %s is a pipeline: a rank has some layers of the model, not a model", j->name);
+		error_hint(err, "take the whole one: dadamctl export %s --take mean", j->name);
+	} else if (!has_ended(j->phase)) {
 		(void)error_set(err, ST_STATE, "job %s is %s: its %s is written at the end", j->name,
 				control_phase_text(j->phase), what);
 		error_hint(err, "wait for it: dadamctl watch %s", j->name);

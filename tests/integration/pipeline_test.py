@@ -103,6 +103,8 @@ def the_model_is_evaluated_through_the_pipe_and_told_by_every_daemon(c):
             c.wait(10, lambda d=d: job(d, name)["mean"]["metrics"], f"{d.name} knows the metrics of {name}")
             figures.append(job(d, name)["mean"]["metrics"])
     check(all(f == figures[0] for f in figures), str(figures))
+    r = nodes[0].ctl("export", "three", "--take", "local", "-o", f"{c.dir}/local", ok=False)
+    check(r.returncode != 0 and "is a pipeline" in r.stderr, r.stderr)
 
 
 # ---- ends ----
