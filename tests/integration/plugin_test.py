@@ -116,16 +116,18 @@ def what_readme_tells_to_do_by_hand_works(c):
     check("DONE" in r.stdout, r.stdout)
     with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as f:
         blocks = re.findall(r"^```yaml\n(.*?)^```$", f.read(), re.MULTILINE | re.DOTALL)
-    check(len(blocks) == 2, f"README shows a configuration and a job, not {len(blocks)} blocks")
-    paths = [os.path.join(c.dir, name) for name in ("dadamd.yaml", "job.yaml")]
+    check(len(blocks) == 3, f"README shows a configuration, a job and the keys of a pipeline job, not {len(blocks)} blocks")
+    blocks[2] += "name: pipeline\ndata: {format: idx, train: none}\nsteps: 10\n"
+    paths = [os.path.join(c.dir, name) for name in ("dadamd.yaml", "job.yaml", "pipeline.yaml")]
     for path, text in zip(paths, blocks):
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)
     r = subprocess.run([harness.DADAMD, "--config", paths[0], "--check-config"], capture_output=True, text=True, timeout=20)
     check(r.returncode == 0, r.stderr)
-    d.ctl("submit", paths[1])
-    job = d.json("show", "ratings")["jobs"][0]
-    check(job["phase"] == "waiting" and job["workers"]["min"] == 4, f"README's job waits for four nodes: {job}")
+    for name, path in (("ratings", paths[1]), ("pipeline", paths[2])):
+        d.ctl("submit", path)
+        job = d.json("show", name)["jobs"][0]
+        check(job["phase"] == "waiting" and job["workers"]["min"] == 4, f"README's job waits for four nodes: {job}")
 
 
 # (plugin, function, words of why); every row on two nodes at once. Sanitizers catch the signal and exit.
