@@ -388,7 +388,7 @@ void render_show(struct page *p, const struct control_job *job)
 	}
 	if (job->stages > 0)
 		put_pipeline(p, job);
-	if (job->mean_of > 0) {
+	if (job->mean_of > 0 && job->n_mean_metrics > 0) {
 		if (job->stages > 0)
 			page_put(p, "\nwhole model: test ");
 		else

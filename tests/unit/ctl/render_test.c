@@ -469,3 +469,16 @@ Test(render, a_topology_says_what_a_round_sends_over_a_link)
 	}
 	graph_destroy(g);
 }
+
+Test(render, a_model_that_was_not_tested_has_no_line_of_metrics)
+{
+	struct view view = {.width = 80, .now_ms = FIXTURE_NOW, .prefix = "dadamctl"};
+	struct page p;
+
+	jobs[2].n_mean_metrics = 0;
+	page_init(&p, &view);
+	render_show(&p, &jobs[2]);
+	cr_assert_not_null(strstr(page_text(&p), "deepfm-old"));
+	cr_assert_null(strstr(page_text(&p), "mean model of"), "%s", page_text(&p));
+	page_fini(&p);
+}
