@@ -78,6 +78,7 @@ static const struct map_field pipeline[] = {
 		MAP_ARRAY_(1, T, stages, n_stages, LINK_MAX_STAGES, &map_stage),
 		MAP_ANY_(2, T, train_rows),
 		MAP_ANY_(3, T, test_rows),
+		MAP_ANY_(4, T, data_crc),
 };
 #undef T
 static const struct map map_pipeline = MAP_OF(link_pipeline_begin, dadam__pipeline_begin__descriptor, pipeline);

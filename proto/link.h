@@ -75,6 +75,7 @@ struct link_pipeline_begin {
 	uint32_t n_stages;
 	struct link_stage stages[LINK_MAX_STAGES]; /* the first begins with layer 0, the others above the one before */
 	uint64_t train_rows, test_rows; /* all ranks must have read the same data */
+	uint32_t data_crc;    /* crc32c over the data files in the order of the spec; 0: none */
 };
 
 enum link_pass { LINK_PASS_TRAIN = 0, LINK_PASS_TEST = 1 };

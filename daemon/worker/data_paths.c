@@ -2,7 +2,9 @@
 #include "daemon/worker/data_paths.h"
 
 #include "libcore/base/mem.h"
+#include "proto/frame.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,4 +59,39 @@ enum status data_path_resolve(char **out, const char *path, const char *roots, s
 	}
 	*out = mem_strdup(found);
 	return *out != NULL ? ST_OK : error_set(err, ST_NOMEM, "%s: out of memory", path);
+}
+
+static enum status add_file(uint32_t *crc, const char *path, struct error *err)
+{
+	uint8_t block[65536];
+	enum status st = ST_OK;
+	FILE *f = fopen(path, "rb");
+	size_t n;
+
+	if (f == NULL)
+		return error_set(err, ST_IO, "%s: %s", path, strerror(errno));
+	while ((n = fread(block, 1, sizeof block, f)) > 0)
+		*crc = frame_crc32c(*crc, block, n);
+	if (ferror(f))
+		st = error_set(err, ST_IO, "%s: %s", path, strerror(errno));
+	(void)fclose(f);
+	return st;
+}
+
+enum status data_files_crc(uint32_t *crc, const struct job_pairs *data, const char *roots, struct error *err)
+{
+	enum status st = ST_OK;
+
+	*crc = 0;
+	for (size_t i = 0; st == ST_OK && i < data->n_items; i++) {
+		char *path = NULL;
+
+		if (!job_spec_is_path(data->items[i].key))
+			continue;
+		st = data_path_resolve(&path, data->items[i].value, roots, err);
+		if (st == ST_OK)
+			st = add_file(crc, path, err);
+		mem_free(path);
+	}
+	return st;
 }

@@ -61,12 +61,21 @@ static void tell(struct pipe_node *node, enum pipeline_side side, const struct l
 		links_send(node->all->links, (uint32_t)slot, m);
 }
 
+static uint32_t data_crc(const struct pipe *p)
+{
+	struct pipe_stage_plan plan;
+
+	pipe_stage_plan(p->nodes[0].work, &plan);
+	return plan.data_crc;
+}
+
 static void tell_begin(struct pipe_node *node)
 {
 	struct pipe *p = node->all;
 	const struct dadam_info *info = plugin_info(pipe_stage_plugin(p->nodes[0].work));
 	struct link_msg m = {.type = LINK_PIPELINE_BEGIN, .u.pipeline = {.n_stages = p->cfg.spec->pipeline.stages,
-			.train_rows = info->train_rows, .test_rows = info->test_rows}};
+			.train_rows = info->train_rows, .test_rows = info->test_rows,
+			.data_crc = data_crc(p)}};
 
 	for (uint32_t s = 0; s < m.u.pipeline.n_stages; s++)
 		m.u.pipeline.stages[s].layer = p->cut[s];
@@ -335,6 +344,11 @@ static enum status check_begin(const struct pipe *p, const struct link_pipeline_
 		return error_set(err, ST_DATA, "rank %u has %llu training and %llu test rows, rank %u has %llu and %llu", p->cfg.rank - 1,
 				(unsigned long long)b->train_rows, (unsigned long long)b->test_rows, p->cfg.rank,
 				(unsigned long long)info->train_rows, (unsigned long long)info->test_rows);
+	if (b->data_crc != data_crc(p)) {
+		(void)error_set(err, ST_DATA, "the data files of rank %u are not those of rank %u", p->cfg.rank, p->cfg.rank - 1);
+		error_hint(err, "copy the same files to all nodes of a pipeline; compare them by sha256sum");
+		return ST_DATA;
+	}
 	return ST_OK;
 }
 

@@ -2,6 +2,7 @@
 #include "daemon/worker/pipe_stage_private.h"
 
 #include "daemon/worker/crash.h"
+#include "daemon/worker/data_paths.h"
 #include "libcore/base/mem.h"
 #include "libcore/optim/optim.h"
 
@@ -133,6 +134,8 @@ enum status pipe_stage_load(struct pipe_stage *s, struct error *err)
 		st = plugin_stages(s->plugin, err);
 	if (st == ST_OK)
 		st = make_plan(s, err);
+	if (st == ST_OK)
+		st = data_files_crc(&s->plan.data_crc, &spec->data, s->cfg.data_roots, err);
 	if (st != ST_OK)
 		return st;
 	s->whole = mem_alloc_big((size_t)plugin_info(s->plugin)->n_params, sizeof(real));

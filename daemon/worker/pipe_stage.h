@@ -40,6 +40,7 @@ struct pipe_stage_plan {
 	struct pprs_config rule;  /* K, eta, gamma; of smoothing auto: 0 */
 	uint64_t iterations;
 	uint32_t test_chunks;
+	uint32_t data_crc;        /* data_files_crc() */
 };
 void pipe_stage_plan(const struct pipe_stage *s, struct pipe_stage_plan *out);
 

@@ -11,12 +11,13 @@ static enum status write_one(struct worker *w, const char *take, const real *x, 
 {
 	char path[sizeof w->setup.job_dir + 32], job[ID_HEX_SIZE], rank[16], step_text[24], of[16];
 	const char *metadata[][2] = {{"format", "dadam"}, {"dadam_version", DADAM_VERSION}, {"job", job},
-			{"name", w->setup.job_name}, {"plugin", w->spec.plugin}, {"take", take}, {"rank", rank},
-			{"step", step_text}, {"mean_of", of}};
+			{"name", w->setup.job_name}, {"plugin", w->spec.plugin}, {"take", take}, {"step", step_text},
+			{"mean_of", of}, {"rank", rank}};
+	int of_all = strcmp(take, "mean") == 0; /* the same file at every rank */
 	const struct plugin *plugin = worker_plugin(w, 0);
 	struct model_file f = {.tensors = plugin_tensors(plugin), .n_tensors = plugin_info(plugin)->n_tensors, .x = x,
 			.n = (size_t)plugin_info(plugin)->n_params,
-			.metadata = metadata, .n_metadata = sizeof metadata / sizeof metadata[0]};
+			.metadata = metadata, .n_metadata = sizeof metadata / sizeof metadata[0] - (of_all ? 1 : 0)};
 
 	id_to_hex(job, &w->setup.job);
 	snprintf(rank, sizeof rank, "%u", w->setup.rank);

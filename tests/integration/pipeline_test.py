@@ -7,7 +7,7 @@ import signal
 from harness import BUILD, SANITIZED, check, main, test
 from jobs_lib import gone, job, model, pid_of_worker, ranks, wait_phase, wait_steps
 
-os.environ["DADAM_PLUGIN_PATH"] = os.path.join(BUILD, "tests", "plugins")
+os.environ["DADAM_PLUGIN_PATH"] = os.path.join(BUILD, "tests", "plugins") + ":" + os.path.join(BUILD, "libcore", "models")
 LAYERS = 8
 
 
@@ -105,6 +105,33 @@ def the_model_is_evaluated_through_the_pipe_and_told_by_every_daemon(c):
     check(all(f == figures[0] for f in figures), str(figures))
     r = nodes[0].ctl("export", "three", "--take", "local", "-o", f"{c.dir}/local", ok=False)
     check(r.returncode != 0 and "is a pipeline" in r.stderr, r.stderr)
+
+
+# ---- data ----
+
+@test
+def nodes_whose_files_differ_in_the_order_of_rows_are_refused(c):
+    rows = [f"{i % 2},{i},{i * i % 7}\n" for i in range(40)]
+    nodes = []
+    for name, lines in (("a", rows), ("b", rows[::-1]), ("c", rows)):
+        root = os.path.join(c.dir, f"data-{name}")
+        os.makedirs(root)
+        with open(f"{root}/t.csv", "w", encoding="utf-8") as f:
+            f.writelines(["y,u,v\n", *lines])
+        nodes.append(c.daemon(name, data=[root], seeds=[nodes[-1].address] if nodes else []))
+    c.wait(20, lambda: all(d.alive() == 3 for d in nodes), "three daemons see each other")
+    path = os.path.join(c.dir, "job.yaml")
+    for place, status in (("[a, c]", 0), ("[a, b]", 1)):
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("name: job\nmodel: {plugin: mlp, options: {hidden: [4]}}\ndata: {format: csv, train: t.csv, label: y}\n"
+                    f"algorithm: {{name: gd, learning_rate: 0.01}}\nstages: 2\nplace: {place}\nworkers: {{min: 2, wait: 1m}}\nbatch: full\nsteps: 3\n")
+        r = nodes[0].ctl("submit", path, "--wait", ok=False, timeout=60)
+        check(r.returncode == status, f"{place}: exit {r.returncode}: {r.stderr}")
+        if status == 0:  # a job that attacks the model compares its file, too
+            for d in (nodes[0], nodes[2]):
+                c.wait(10, lambda d=d: d.ctl("export", "job", "-o", f"{d.dir}/model", ok=False).returncode == 0, f"{d.name} has the model")
+            check(open(f"{nodes[0].dir}/model", "rb").read() == open(f"{nodes[2].dir}/model", "rb").read(), "the files are the same")
+    check("the data files of rank 1 are not those of rank 0" in r.stderr, r.stderr)
 
 
 # ---- ends ----

@@ -73,6 +73,7 @@ void sample_link(struct link_msg *m, enum link_type type, uint32_t payload, enum
 			m->u.pipeline.stages[s].layer = sample_is_greatest ? LINK_MAX_LAYERS - m->u.pipeline.n_stages + s : s * 5;
 		m->u.pipeline.train_rows = u64();
 		m->u.pipeline.test_rows = u64();
+		m->u.pipeline.data_crc = (uint32_t)u64();
 		break;
 	case LINK_ACTIVATION:
 	case LINK_ACTIVATION_GRAD:

@@ -100,3 +100,57 @@ Test(data_paths, a_missing_file_is_named_with_the_roots, .init = setup, .fini = 
 	cr_assert_eq(resolve("a.csv", out), ST_NOT_FOUND);
 	cr_assert_not_null(strstr(out, "none are set"));
 }
+
+static uint32_t crc_of(const char *train, const char *test)
+{
+	char key_train[] = "train", key_test[] = "test", first[32], second[32];
+	struct job_pair files[] = {{key_train, first}, {key_test, second}};
+	struct job_pairs data = {.items = files, .n_items = 2};
+	struct error err;
+	uint32_t crc = 1;
+
+	snprintf(first, sizeof first, "%s", train);
+	snprintf(second, sizeof second, "%s", test);
+	cr_assert_eq(data_files_crc(&crc, &data, roots, &err), ST_OK, "%s", err.msg);
+	return crc;
+}
+
+static void put(const char *name, const char *text)
+{
+	char path[160];
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/%s", base, name);
+	f = fopen(path, "w");
+	cr_assert_not_null(f);
+	cr_assert_geq(fputs(text, f), 0);
+	fclose(f);
+}
+
+Test(data_paths, the_sum_of_the_files_tells_content_and_order_but_not_the_root, .init = setup, .fini = teardown)
+{
+	uint32_t ab;
+
+	put("one/a.csv", "1,2\n3,4\n");
+	put("two/b.csv", "5,6\n");
+	ab = crc_of("a.csv", "b.csv");
+	cr_assert_neq(ab, crc_of("b.csv", "a.csv"));
+	put("one/a.csv", "3,4\n1,2\n");
+	cr_assert_neq(ab, crc_of("a.csv", "b.csv"));
+	put("one/b.csv", "5,6\n");
+	put("one/a.csv", "1,2\n3,4\n");
+	cr_assert_eq(ab, crc_of("a.csv", "b.csv"));
+}
+
+Test(data_paths, a_sum_of_missing_or_unreadable_files_is_an_error, .init = setup, .fini = teardown)
+{
+	char train[] = "train", rows[] = "rows", absent[] = "c.csv", root[] = ".", twelve[] = "12";
+	struct job_pair missing = {train, absent}, folder = {train, root}, none = {rows, twelve};
+	struct error err;
+	uint32_t crc = 1;
+
+	cr_assert_eq(data_files_crc(&crc, &(struct job_pairs){.items = &missing, .n_items = 1}, roots, &err), ST_NOT_FOUND);
+	cr_assert_neq(data_files_crc(&crc, &(struct job_pairs){.items = &folder, .n_items = 1}, roots, &err), ST_OK);
+	cr_assert_eq(data_files_crc(&crc, &(struct job_pairs){.items = &none, .n_items = 1}, roots, &err), ST_OK);
+	cr_assert_eq(crc, 0);
+}
