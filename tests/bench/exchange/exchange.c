@@ -2,7 +2,9 @@
  * whose gradient costs nothing, beside the floor program; both in every pass, under the same congestion
  * control.
  *
- *   exchange [-p PROCESSES] [-n PASSES] [-c CONGESTION] [PARAMETERS:ROUNDS ...]
+ *   exchange [-8] [-p PROCESSES] [-n PASSES] [-c CONGESTION] [PARAMETERS:ROUNDS ...]
+ *
+ * -8: int8 differences to replicas on both sides (cd-adam, order fresh: as the floor does it).
  *
  * CPU of a worker is that of its loop thread: there all of the exchange happens. The compute thread
  * takes one (free) gradient and one Adam step a round; its time is part of the wall time of a round, and
@@ -17,6 +19,8 @@
 #include <time.h>
 
 #define MAX_PASSES 32
+
+static int int8;
 
 struct figure {
 	double wall, cpu; /* seconds a round; CPU seconds a round and process */
@@ -109,8 +113,8 @@ static struct figure run_workers(uint32_t p, size_t params, unsigned rounds, con
 
 	snprintf(spec, sizeof spec,
 			"name: bench\nmodel: {plugin: idle, options: {params: %zu}}\ndata: {format: none}\n"
-			"algorithm: {period: 1}\nsteps: %u\nbatch: 1\nwire: {zstd: off%s%s}\n",
-			params, rounds, cc[0] != '-' ? ", congestion: " : "", cc[0] != '-' ? cc : "");
+			"algorithm: {period: 1%s}\nsteps: %u\nbatch: 1\nwire: {zstd: off%s%s}\n",
+			params, int8 ? ", name: cd-adam, order: fresh, compress: int8" : "", rounds, cc[0] != '-' ? ", congestion: " : "", cc[0] != '-' ? cc : "");
 	driver_init(&d, p, "idle", spec);
 	d.no_mean = 1;
 	d.on_msg = on_msg;
@@ -140,7 +144,8 @@ static struct figure run_floor(uint32_t p, size_t params, unsigned rounds, const
 	char command[400];
 	FILE *out;
 
-	snprintf(command, sizeof command, "%s/tests/bench/exchange/floor %zu %u %u %s", getenv("DADAM_BUILD"), params, rounds, p, cc);
+	snprintf(command, sizeof command, "%s/tests/bench/exchange/floor %zu %u %u %s %s", getenv("DADAM_BUILD"), params, rounds, p, cc,
+			int8 ? "int8" : "");
 	out = popen(command, "r");
 	if (out == NULL || fscanf(out, "%lf %lf", &f.wall, &f.cpu) != 2)
 		driver_die("%s failed", command);
@@ -200,8 +205,10 @@ int main(int argc, char **argv)
 	double load[1] = {0};
 
 	signal(SIGPIPE, SIG_IGN);
-	while ((opt = getopt(argc, argv, "p:n:c:")) != -1) {
-		if (opt == 'p')
+	while ((opt = getopt(argc, argv, "8p:n:c:")) != -1) {
+		if (opt == '8')
+			int8 = 1;
+		else if (opt == 'p')
 			p = (uint32_t)atoi(optarg);
 		else if (opt == 'n')
 			passes = atoi(optarg);
@@ -213,10 +220,10 @@ int main(int argc, char **argv)
 	if (p < 3 || p > DRIVER_MAX_RANKS || passes < 1 || passes > MAX_PASSES)
 		driver_die("3 to %u processes, 1 to %d passes", DRIVER_MAX_RANKS, MAX_PASSES);
 	(void)getloadavg(load, 1);
-	printf("exchange on a ring of %u processes, congestion control %s, medians of %d alternated passes, load %.1f\n"
+	printf("exchange%s on a ring of %u processes, congestion control %s, medians of %d alternated passes, load %.1f\n"
 	       "                  |        floor          |                     workers                          |  workers/floor\n"
 	       "parameters rounds |    wall ms     CPU ms |    wall ms     CPU ms compute ms  bytes sent MB more |   wall    CPU\n",
-			p, cc[0] == '-' ? "the system's" : cc, passes, load[0]);
+			int8 ? " of int8 differences" : "", p, cc[0] == '-' ? "the system's" : cc, passes, load[0]);
 	n_sizes = argc > optind ? argc - optind : 3;
 	for (int i = 0; i < n_sizes; i++) {
 		const char *size = argc > optind ? argv[optind + i] : usual[i], *colon = strchr(size, ':');
