@@ -69,7 +69,7 @@ void pipe_report(struct pipe *p, struct trainer_report *out);
 uint64_t pipe_total_iterations(const struct pipe *p);
 int32_t pipe_waiting_for(const struct pipe *p); /* rank, or -1 */
 
-/* How stage i < pipe_n_stages of this rank spent the time since the last window of about a second: parts of 1000 of it.
+/* How stage i < pipe_n_stages of this rank spent the last window of about a second, before that all the time: parts of 1000.
  * busy: forward and backward; what is left is stepping, evaluating and handing over. kept: activations now, and the
  * most there ever were. */
 struct pipe_use {

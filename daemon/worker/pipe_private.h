@@ -34,8 +34,9 @@ struct pipe_node { /* one stage */
 	enum pipe_time doing;     /* since `since_ns`; 0: no operation yet, or trained */
 	uint64_t since_ns;
 	uint64_t times_ns[PIPE_N_TIMES];
-	uint64_t window_ns[PIPE_N_TIMES], window_at_ns; /* times_ns when the window began */
-	struct pipe_use use;      /* of the last whole window */
+	uint64_t window_ns[PIPE_N_TIMES]; /* times_ns when the window began */
+	int has_window;           /* a whole one has been */
+	struct pipe_use use;      /* of the last whole window, else of all the time */
 	uint32_t kept_most;
 };
 

@@ -49,8 +49,6 @@ void pipe_account(struct pipe_node *node)
 	if (node->since_ns != 0)
 		node->times_ns[node->doing] += now - node->since_ns;
 	node->doing = kind_of(&s);
-	if (node->since_ns == 0 && node->doing == PIPE_BUSY)
-		node->window_at_ns = now;
 	if (node->since_ns != 0 || node->doing == PIPE_BUSY)
 		node->since_ns = now;
 	if (s.doing == PIPELINE_TRAINED || s.doing == PIPELINE_FAILED)
@@ -65,24 +63,28 @@ static uint32_t permille(uint64_t part, uint64_t whole)
 	return whole == 0 ? 0 : (uint32_t)((part * 1000 + whole / 2) / whole);
 }
 
-/* The shares of a window that is long enough; shorter ones do not count, but before the first. */
+/* The shares of the last whole window; until there is one, of all the time so far. */
 static void close_window(struct pipe_node *node)
 {
-	uint64_t now = uv_hrtime(), all, parts[PIPE_N_TIMES];
+	uint64_t now = uv_hrtime(), all = 0, parts[PIPE_N_TIMES];
 
-	if (node->since_ns == 0 || (now < node->window_at_ns + WINDOW_NS && node->use.busy > 0))
-		return;
-	node->times_ns[node->doing] += now - node->since_ns;
-	node->since_ns = now;
-	all = now - node->window_at_ns;
+	if (node->since_ns != 0) {
+		node->times_ns[node->doing] += now - node->since_ns;
+		node->since_ns = now;
+	}
 	for (int k = 0; k < PIPE_N_TIMES; k++) {
 		parts[k] = node->times_ns[k] - node->window_ns[k];
-		node->window_ns[k] = node->times_ns[k];
+		all += parts[k];
 	}
-	node->window_at_ns = now;
+	if (all < WINDOW_NS && node->has_window)
+		return;
 	node->use.busy = permille(parts[PIPE_BUSY], all);
 	node->use.wait_up = permille(parts[PIPE_WAIT_UP], all);
 	node->use.wait_down = permille(parts[PIPE_WAIT_DOWN], all);
+	if (all < WINDOW_NS)
+		return;
+	node->has_window = 1;
+	memcpy(node->window_ns, node->times_ns, sizeof node->window_ns);
 }
 
 void pipe_use(struct pipe *p, uint32_t i, struct pipe_use *out)

@@ -107,6 +107,14 @@ def the_model_is_evaluated_through_the_pipe_and_told_by_every_daemon(c):
     check(r.returncode != 0 and "is a pipeline" in r.stderr, r.stderr)
 
 
+@test
+def a_job_shorter_than_a_window_tells_how_all_its_time_went(c):
+    nodes = c.mesh(4)
+    nodes[0].ctl("submit", slow(c, steps=6, algorithm="name: agd, learning_rate: 0.5", extra="cut: [2, 4, 6]\n"), "--wait", timeout=60)
+    stages = [s for r in job(nodes[0])["ranks"] for s in r["stages"]]
+    check(len(stages) == 4 and all(0.02 < s["busy"] < 0.6 for s in stages), str(stages))  # with one sample, one stage works at a time
+
+
 # ---- data ----
 
 @test
