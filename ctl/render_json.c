@@ -335,7 +335,7 @@ static json_t *workers_object(const struct control_job *j)
 
 	set(o, "min", integer(j->workers_min));
 	set(o, "max", integer(j->workers_max));
-	set(o, "now", integer(j->n_ranks));
+	set(o, "now", integer(j->n_left));
 	return o;
 }
 

@@ -81,7 +81,7 @@ static void put_job(struct table *t, const struct control_job *j, uint64_t now_m
 	table_put(t, render_phase_paint(j->phase), "%s", control_phase_text(j->phase));
 	put_steps(t, j->step_min, j->steps_total);
 	table_put(t, PAINT_PLAIN, "%s", loss);
-	table_put(t, PAINT_PLAIN, "%u/%u", j->n_ranks, j->workers_max);
+	table_put(t, PAINT_PLAIN, "%u/%u", j->n_left, j->workers_max);
 	put_age(t, j->created_ms, now_ms);
 	table_put(t, PAINT_PLAIN, "%s", j->why);
 }
@@ -233,7 +233,7 @@ static void put_facts(struct page *p, const struct control_job *j)
 	page_clean(p, j->algorithm);
 	page_put(p, " over ");
 	page_clean(p, j->topology);
-	page_put(p, ", %u rank%s (%u to %u)  spec ", j->n_ranks, j->n_ranks == 1 ? "" : "s", j->workers_min, j->workers_max);
+	page_put(p, ", %u rank%s (%u to %u)  spec ", j->n_left, j->n_left == 1 ? "" : "s", j->workers_min, j->workers_max);
 	page_clean(p, j->digest);
 	page_put(p, "\n");
 	if (pipeline_shape_of(&shape, j)) {

@@ -48,6 +48,7 @@ static void sum_up(const struct job *j, struct control_job *out)
 
 		if ((j->phase.left >> i & 1) == 0)
 			continue;
+		out->n_left++;
 		out->step_min = seen == 0 || v->step < out->step_min ? v->step : out->step_min;
 		out->step_max = v->step > out->step_max ? v->step : out->step_max;
 		seen++;

@@ -84,8 +84,8 @@ static void put_into_place(struct pipe_stage *s, uint8_t *place, const real *x, 
 
 static enum status not_finite(struct pipe_stage *s, const char *what, const char *of, uint64_t t, struct error *err)
 {
-	(void)error_set(err, ST_NOT_FINITE, "rank %u, stage %u: %s %s is not finite in iteration %llu", s->cfg.rank,
-			s->cfg.stage, what, of, (unsigned long long)t);
+	(void)error_set(err, ST_NOT_FINITE, "stage %u: %s %s is not finite in iteration %llu", s->cfg.stage, what, of,
+			(unsigned long long)t);
 	error_hint(err, "a smaller learning_rate or smoothing often helps; nothing of this was sent to other ranks");
 	return ST_NOT_FINITE;
 }

@@ -287,6 +287,7 @@ def a_node_that_comes_late_joins_an_elastic_job(c):
         j = wait_phase(c, d, "done", 60)
         check(j["mean"]["ranks"] == 4, f"mean of {j['mean']['ranks']}")
         check([r["state"] for r in j["ranks"]] == ["done", "lost", "done", "done", "done"], str(j["ranks"]))
+        check(j["workers"]["now"] == 4, f"four of five ranks are left: {j['workers']}")
         check(all(r["step"] == 900 for r in j["ranks"] if r["state"] == "done"), str([r["step"] for r in j["ranks"]]))
     models = set()
     for d in nodes + [late]:

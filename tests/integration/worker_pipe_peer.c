@@ -268,7 +268,7 @@ static const struct breach {
 		{0, "a round", round_begin, "ROUND_BEGIN in a pipeline job", "rank 0 (a) is lost"},
 		{0, "a wish from upstream", ask_downstream, "PIPELINE_ASK_STOP came to rank 1 from rank 0", "rank 0 (a) is lost"},
 		{0, "the news that we are lost", lost_self, "that is not on its side", "rank 0 (a) is lost"},
-		{0, "not a number", not_a_number, NULL, "rank 1, stage 1: the loss of this stage is not finite in iteration 0"},
+		{0, "not a number", not_a_number, NULL, "stage 1: the loss of this stage is not finite in iteration 0"},
 		{0, "the last word", closes, NULL, "rank 0 (a) is lost"},
 		{1, "an activation from downstream", activation_upstream, "ACTIVATION came to rank 0 from rank 1", NULL},
 		{1, "a gradient of another iteration", other_gradient, "gradient", NULL},

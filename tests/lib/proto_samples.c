@@ -92,6 +92,7 @@ static void fill_job(struct control_job *j, int with_ranks)
 	j->workers_min = within(1, CONTROL_MAX_RANKS);
 	j->workers_max = within(1, CONTROL_MAX_RANKS);
 	j->n_ranks = within(1, CONTROL_MAX_RANKS);
+	j->n_left = within(1, CONTROL_MAX_RANKS);
 	j->step_min = u64();
 	j->step_max = u64();
 	j->loss = real_number();

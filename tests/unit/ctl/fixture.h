@@ -66,7 +66,7 @@ static inline void fixture_job(struct control_job *j, struct control_rank ranks[
 	*j = (struct control_job){.id = fixture_id(7), .name = "deepfm-criteo", .algorithm = "d-adam", .topology = "ring",
 		.plugin = "deepfm", .phase = CONTROL_RUNNING, .steps_total = 67149, .created_ms = FIXTURE_NOW - 3120000,
 		.started_ms = FIXTURE_NOW - 3100000, .submitter = fixture_id(1), .digest = "5d1e08c4a0b1c2d3",
-		.workers_min = 4, .workers_max = 8, .n_ranks = 4, .ranks = ranks, .n_ranks_sent = 4, .step_min = 41152,
+		.workers_min = 4, .workers_max = 8, .n_ranks = 4, .n_left = 4, .ranks = ranks, .n_ranks_sent = 4, .step_min = 41152,
 		.step_max = 41216, .loss = 0.4519};
 	for (uint32_t i = 0; i < 4; i++)
 		fixture_rank(&ranks[i], i, names[i]);
@@ -89,7 +89,7 @@ static inline void fixture_pipeline(struct control_job *j, struct control_rank r
 	*j = (struct control_job){.id = fixture_id(13), .name = "few-shot", .algorithm = "pprs", .topology = "path",
 		.plugin = "mlp", .phase = CONTROL_RUNNING, .steps_total = 400, .created_ms = FIXTURE_NOW - 20000,
 		.started_ms = FIXTURE_NOW - 18000, .submitter = fixture_id(1), .digest = "5d1e08c4a0b1c2d3", .workers_min = 3,
-		.workers_max = 3, .n_ranks = 3, .ranks = ranks, .n_ranks_sent = 3, .step_min = 120, .step_max = 120, .loss = 0.7519,
+		.workers_max = 3, .n_ranks = 3, .n_left = 3, .ranks = ranks, .n_ranks_sent = 3, .step_min = 120, .step_max = 120, .loss = 0.7519,
 		.stages = 4, .spec = spec};
 	for (uint32_t i = 0; i < 3; i++) {
 		fixture_rank(&ranks[i], i, names[i]);
@@ -130,6 +130,7 @@ static inline void fixture_done(struct control_job *j, struct control_rank ranks
 		ranks[i].waiting_for = -1;
 	}
 	ranks[3].state = CONTROL_RANK_LOST;
+	j->n_left = 3;
 	ranks[3].missed_segments = 12;
 	(void)snprintf(ranks[3].why, sizeof ranks[3].why, "link to node-4 closed: no byte for 3 s");
 }
