@@ -9,6 +9,9 @@
 #ifndef LIBCORE_BASE_KERNEL_H
 #define LIBCORE_BASE_KERNEL_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(KERNEL_ONE_VERSION)
 #define KERNEL __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
@@ -22,5 +25,13 @@
 #else
 #define KERNEL_LOOP
 #endif
+
+/* Ask for the `bytes` that a loop over a long vector reads 4 KiB from here: the CPU's own guess stops at
+ * the end of a page, and loops that also compute then wait. Beyond the vector it does nothing. */
+static inline void kernel_read_ahead(const void *at, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += 64)
+		__builtin_prefetch((const void *)((uintptr_t)at + 4096 + i));
+}
 
 #endif

@@ -35,7 +35,14 @@ static inline uint16_t round_bf16(float x)
 
 KERNEL static void round_all(half_word *restrict out, const real *restrict x, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
+	size_t i = 0;
+
+	for (; n - i >= 64; i += 64) {
+		kernel_read_ahead(x + i, 64 * sizeof *x);
+		for (size_t j = 0; j < 64; j++)
+			out[i + j] = little(round_bf16((float)x[i + j]));
+	}
+	for (; i < n; i++)
 		out[i] = little(round_bf16((float)x[i]));
 }
 

@@ -110,6 +110,7 @@ KERNEL double sign_bits_and_sum(uint8_t *restrict bits, double sum, const real *
 				size_t n)
 {
 	for (size_t i = 0; i < n; i += BLOCK) {
+		kernel_read_ahead(x + i, BLOCK * sizeof *x);
 		negative_bits(bits + i / 8, x + i, BLOCK);
 		sum = add_block(sum, x + i);
 	}

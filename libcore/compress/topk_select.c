@@ -133,6 +133,7 @@ KERNEL static size_t gather(uint32_t *restrict index, size_t room, const real *r
 		uint8_t verdict[64], bits[8];
 		uint64_t left;
 
+		kernel_read_ahead(x + i, 64 * sizeof *x);
 		reaches(verdict, x + i, (real_ibits)threshold);
 		masks_pack(bits, verdict);
 		left = bytes_load_u64(bits);
