@@ -20,6 +20,7 @@
 
 #define ANSWER_MS 3000U
 #define REFUSED_MS 5000U
+#define AGAIN_MS 5000U
 #define BIT(r) (UINT64_C(1) << (r))
 
 /* ---- what the roster says ---- */
@@ -138,7 +139,7 @@ void elastic_consider(struct job *j, struct step *st)
 	for (uint32_t tries = 0; tries < ms->n; tries++) {
 		const struct member *m = &ms->list[j->guest_turn++ % ms->n];
 
-		if (m->conn == 0 || has_rank(j, &m->id))
+		if (m->conn == 0 || has_rank(j, &m->id) || (id_equal(&m->id, &j->guest_last) && st->now_ms < j->guest_last_ms))
 			continue;
 		j->guest = m->id;
 		j->guest_ms = st->now_ms + ANSWER_MS;
@@ -183,7 +184,11 @@ void elastic_on_answer(struct job *j, struct step *st, const struct id *from, co
 	if (!id_equal(from, &j->guest) || job_ballot_cmp(&a->ballot, &j->rec.ballot) != 0)
 		return;
 	memset(&j->guest, 0, sizeof j->guest);
-	j->guest_ms = st->now_ms + REFUSED_MS;
+	j->guest_ms = a->accepted ? st->now_ms : st->now_ms + REFUSED_MS;
+	if (a->accepted) {
+		j->guest_last = *from;
+		j->guest_last_ms = st->now_ms + AGAIN_MS;
+	}
 	if (!a->accepted)
 		step_job_log(st, &j->rec.id, NODE_LOG_DEBUG, "%s does not join: %s", members_name(st->members, from), a->why);
 	else if (may_admit(j, st) && !has_rank(j, from))

@@ -71,6 +71,8 @@ struct job {
 	struct id guest;          /* elastic: who was asked to join last */
 	uint64_t guest_ms;        /* nobody is asked before */
 	uint32_t guest_turn;
+	struct id guest_last;     /* who said yes last ... */
+	uint64_t guest_last_ms;   /* ... and is not asked again before: its worker may fail again and again */
 	struct job_worker worker;
 	uint64_t steps_total;     /* as the worker counted it; 0: not known here */
 	uint64_t hold_ms;         /* from the disk: not proposed again before, others may know how it went on */

@@ -257,26 +257,54 @@ def statement_9(cluster, nodes):
         report(9, f"{compress} gamma {gamma}: the mean moved", "<= 1e-5", f"{moved:.1e}", moved <= 1e-5)
 
 
-def statement_10(cluster, nodes):
-    """Churn: N = 8, p = 8; a daemon dies after step 300 and comes back; its rank is another one then (elastic)."""
+# (step, what, worker): the reference's random trace, 5 to 8 workers. A worker is a node; back, it has another rank.
+RANDOM_TRACE = [(50, "leave", 1), (100, "join", 1), (150, "leave", 6), (200, "join", 6), (250, "leave", 1), (300, "leave", 0), (350, "join", 0),
+                (400, "join", 1), (450, "leave", 5), (500, "leave", 7), (550, "leave", 1), (600, "join", 5), (650, "leave", 3),
+                (700, "join", 7), (750, "join", 3), (800, "leave", 5), (850, "leave", 3)]
+
+
+def churn(cluster, nodes, trace):
+    """An elastic job of 900 steps, tested every 2 (so that a step takes long beside a daemon's start): at each event a
+    daemon is killed or started again. The job at its end, and the steps at which it was so."""
     path = os.path.join(cluster.dir, "job.yaml")
     with open(path, "w", encoding="utf-8") as f:
-        f.write(spec(900, elastic="on", workers=dict(min=8, max=8, wait="1m"), timeouts=dict(link="1s")))
+        f.write(spec(900, elastic="on", workers=dict(min=8, max=8, wait="1m"), timeouts=dict(link="1s"), evaluate=dict(every=2)))
     job = nodes[0].ctl("submit", path, "--id-only").stdout.strip()
-    cluster.wait(60, lambda: show(nodes[0], job)["step"] >= 300, "300 steps", every=0.01)
-    nodes[3].kill()
-    left = show(nodes[0], job)["step"]
-    nodes[3].start()
-    cluster.wait(60, lambda: len(show(nodes[0], job)["ranks"]) == 9 and show(nodes[0], job)["ranks"][8]["state"] in ("running", "trained", "done"),
-                 "the node has a rank again", every=0.01)
-    back = show(nodes[0], job)["ranks"][8]["step"]
-    end = expect_done(ended(cluster, nodes[0], job, 120))
-    done = [r for r in end["ranks"] if r["state"] == "done"]
-    report(10, f"rank 3 leaves at step {left}, its node is back as rank 8 at step {back}", "8 ranks end, one lost",
-           f"{len(done)} of {len(end['ranks'])}, mean of {end['mean']['ranks']}", len(done) == 8 and end["mean"]["ranks"] == 8)
-    mean, worst = end["mean"]["metrics"]["loss"] - .3365, max(r["metrics"]["loss"] for r in done) - .3365
-    report(10, "excess of the mean model over Bayes at t=900", "<= .070", f"{mean:.4f}", mean <= .070)
-    report(10, "excess of the worst worker over Bayes at t=900", "<= .079", f"{worst:.4f}", worst <= .079)
+    seen = []
+
+    def here():
+        return next(n for n in nodes if n.running())
+
+    def joined(name):
+        found = [r for r in show(here(), job)["ranks"] if r["name"] == name][-1:]
+        return found[0] if found and found[0]["state"] in ("running", "trained", "done") else None
+    for step, what, k in trace:
+        cluster.wait(60, lambda: show(here(), job)["step"] >= step, f"step {step}", every=0.01)
+        if what == "leave":
+            nodes[k].kill()
+            seen.append(show(here(), job)["step"])
+        else:
+            nodes[k].start()
+            seen.append(cluster.wait(60, lambda: joined(nodes[k].name), f"{nodes[k].name} has a rank again", every=0.01)["step"])
+    end = expect_done(ended(cluster, here(), job, 200))
+    for n in nodes:
+        if not n.running():
+            n.start()
+    return end, seen
+
+
+def statement_10(cluster, nodes):
+    """Churn: N = 8, p = 8; one daemon that dies and comes back, and a random trace of 17 events."""
+    for what, trace, mean_most, worst_most in (("worker 3 gone from 300 to 600", [(300, "leave", 3), (600, "join", 3)], .070, .079),
+                                               ("random trace", RANDOM_TRACE, .075, .080)):
+        end, seen = churn(cluster, nodes, trace)
+        done = [r for r in end["ranks"] if r["state"] == "done"]
+        alive = 8 + sum(1 if e[1] == "join" else -1 for e in trace)
+        report(10, f"{what}: {len(trace)} events, wanted at steps {[e[0] for e in trace]}, seen at {seen}", f"{alive} ranks end",
+               f"{len(done)} of {len(end['ranks'])}, mean of {end['mean']['ranks']}", len(done) == alive and end["mean"]["ranks"] == alive)
+        mean, worst = end["mean"]["metrics"]["loss"] - .3365, max(r["metrics"]["loss"] for r in done) - .3365
+        report(10, f"{what}: excess of the mean model over Bayes at t=900", f"<= {mean_most}", f"{mean:.4f}", mean <= mean_most)
+        report(10, f"{what}: excess of the worst worker over Bayes at t=900", f"<= {worst_most}", f"{worst:.4f}", worst <= worst_most)
 
 
 def statement_12(cluster, nodes):

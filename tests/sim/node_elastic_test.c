@@ -49,6 +49,26 @@ Test(node_elastic, a_node_that_comes_late_gets_a_rank_and_links_and_its_share_of
 	sim_story_end(s);
 }
 
+Test(node_elastic, who_comes_second_need_not_wait_after_who_came_first)
+{
+	static const struct sim_job want = {.name = "ctr", .min = 3, .max = 5, .elastic = 1};
+	struct sim_nodes *s = sim_story_begin(N + 1, 12);
+	struct id job;
+
+	sim_node_kill(s, LATE);
+	sim_node_kill(s, LATE + 1);
+	sim_node_run(s, sim_node_now(s) + 7000);
+	job = sim_node_submit(s, 0, &want);
+	sim_story_must_be(s, job, CONTROL_RUNNING, 5000);
+	sim_node_start(s, LATE);
+	sim_node_start(s, LATE + 1);
+	sim_node_run(s, sim_node_now(s) + 1000);
+	cr_assert_eq(record(s, job)->n_ranks, 5, "%s", sim_node_trace(s));
+	cr_assert_eq(record(s, job)->ranks[4].view.state, CONTROL_RANK_RUNNING, "%s", sim_node_trace(s));
+	sim_story_must_end(s, job, 15000);
+	sim_story_end(s);
+}
+
 Test(node_elastic, nobody_joins_a_job_that_is_full_or_not_elastic_or_without_the_data)
 {
 	static const struct sim_job full = {.name = "ctr", .min = 3, .max = 3, .elastic = 1}, rigid = {.name = "ctr", .min = 3, .max = 4};
