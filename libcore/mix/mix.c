@@ -146,20 +146,26 @@ KERNEL void mix_add(real *x, const real *q, size_t n)
 		x[i] = x[i] + q[i];
 }
 
+/* lane k += x_k^2 in double, of the next eight. */
+static inline void add_squares(double lane[restrict 8], const real *restrict x)
+{
+	for (size_t k = 0; k < 8; k++)
+		lane[k] += (double)x[k] * (double)x[k];
+}
+
 /* Eight lanes each, so that the sums do not wait for one another; the rest one by one. */
-KERNEL double mix_residual(real *out, double *norm, const real *x, const real *base, size_t n)
+KERNEL double mix_residual(real *restrict out, double *restrict norm, const real *restrict x,
+			   const real *restrict base, size_t n)
 {
 	double r[8] = {0}, s[8] = {0}, sum = 0;
 	size_t whole = n - n % 8;
 
-	for (size_t i = 0; i < whole; i += 8)
-		for (size_t k = 0; k < 8; k++) {
-			real d = x[i + k] - base[i + k];
-
-			out[i + k] = d;
-			r[k] += (double)d * (double)d;
-			s[k] += (double)x[i + k] * (double)x[i + k];
-		}
+	for (size_t i = 0; i < whole; i += 8) {
+		for (size_t k = 0; k < 8; k++)
+			out[i + k] = x[i + k] - base[i + k];
+		add_squares(r, out + i);
+		add_squares(s, x + i);
+	}
 	for (size_t i = whole; i < n; i++) {
 		out[i] = x[i] - base[i];
 		r[0] += (double)out[i] * (double)out[i];

@@ -28,7 +28,8 @@ void mix_differences(real *x, real gamma, const real *self, const real *const *o
 /* x += q, n numbers. */
 void mix_add(real *x, const real *q, size_t n);
 
-/* out = x - base; returns |x - base|^2 and, in *norm, |x|^2, in double. */
-double mix_residual(real *out, double *norm, const real *x, const real *base, size_t n);
+/* out = x - base; returns |x - base|^2 and, in *norm, |x|^2, in double. out overlaps neither. */
+double mix_residual(real *restrict out, double *restrict norm, const real *restrict x,
+		    const real *restrict base, size_t n);
 
 #endif

@@ -4,10 +4,10 @@
  *
  * Every kind encodes a vector of Gaussian-like numbers segment by segment, as a worker does, and
  * decodes it; a memcpy of the same vector and a sum that only reads it take turns with them, so that
- * whatever else runs on the machine hits all. No encoder can be faster than the read. CPU time of this thread; best and median of the turns. GB/s counts the 4 n
- * bytes of the vector; the last columns are the median time against memcpy's, and encode's against the
- * read's. Prints figures,
- * judges nothing. */
+ * whatever else runs on the machine hits all. No encoder can be faster than the read. CPU time of
+ * this thread; best and median of the turns. GB/s counts the 4 n bytes of the vector; the last columns
+ * are the median time against memcpy's, and encode's against the read's. Prints figures, judges
+ * nothing. */
 #include "libcore/base/kernel.h"
 #include "libcore/base/mem.h"
 #include "libcore/base/rng.h"
