@@ -73,7 +73,7 @@ static struct sim_config config(struct world *w, enum algo_kind kind, uint64_t s
 			.window = 1 + (uint32_t)seed % 3, .steps = STEPS, .evaluate_every = 3, .seed = seed,
 			.kernel = 1 + (uint32_t)seed % 2, .delay_min = 1, .delay_max = 40, .compute_min = 1, .compute_max = 80,
 			.gradient = bowl, .user = w, .hooks = {.before_event = inject, .after_round = after_round}};
-	struct algo_choice choice = {ALGO_ORDER_DEFAULT};
+	struct algo_choice choice = {.order = ALGO_ORDER_DEFAULT};
 
 	cr_assert_eq(algo_row(&cfg.algo, kind, &choice, NULL), ST_OK);
 	cfg.period = cfg.algo.every_step ? 1 : 2;
