@@ -46,7 +46,8 @@ static enum status make_node(struct pipe *p, uint32_t i, struct error *err)
 {
 	struct pipe_node *node = &p->nodes[i];
 	struct pipe_stage_config cfg = {.spec = p->cfg.spec, .rank = p->cfg.rank, .stage = p->first + i,
-			.plugin_path = p->cfg.plugin_path, .data_roots = p->cfg.data_roots};
+			.plugin_path = p->cfg.plugin_path, .data_roots = p->cfg.data_roots,
+			.wants_crc = i == 0 && p->cfg.n_ranks > 1}; /* the ranks compare theirs, one stage of each is enough */
 	enum status st = pipe_stage_create(&node->work, &cfg, err);
 
 	node->all = p;

@@ -134,7 +134,7 @@ enum status pipe_stage_load(struct pipe_stage *s, struct error *err)
 		st = plugin_stages(s->plugin, err);
 	if (st == ST_OK)
 		st = make_plan(s, err);
-	if (st == ST_OK)
+	if (st == ST_OK && s->cfg.wants_crc)
 		st = data_files_crc(&s->plan.data_crc, &spec->data, s->cfg.data_roots, err);
 	if (st != ST_OK)
 		return st;

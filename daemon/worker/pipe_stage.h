@@ -24,6 +24,7 @@ struct pipe_stage_config {
 	const struct job_spec *spec; /* the caller's, as long as the stage */
 	uint32_t rank, stage;
 	const char *plugin_path, *data_roots; /* the caller's, until load is over */
+	int wants_crc;               /* load makes plan.data_crc: reads the data files once more */
 };
 
 struct pipe_stage;
@@ -35,12 +36,12 @@ void pipe_stage_destroy(struct pipe_stage *s);
 /* [compute] Plugin, data, layers, and the initial parameters of the whole model. */
 MUST_CHECK enum status pipe_stage_load(struct pipe_stage *s, struct error *err);
 
-/* What follows from the job and the model, the same at all stages. After load. */
+/* What follows from the job and the model, the same at all stages (but data_crc). After load. */
 struct pipe_stage_plan {
 	struct pprs_config rule;  /* K, eta, gamma; of smoothing auto: 0 */
 	uint64_t iterations;
 	uint32_t test_chunks;
-	uint32_t data_crc;        /* data_files_crc() */
+	uint32_t data_crc;        /* data_files_crc(); 0 unless wants_crc */
 };
 void pipe_stage_plan(const struct pipe_stage *s, struct pipe_stage_plan *out);
 
