@@ -184,13 +184,14 @@ void elastic_on_answer(struct job *j, struct step *st, const struct id *from, co
 	if (!id_equal(from, &j->guest) || job_ballot_cmp(&a->ballot, &j->rec.ballot) != 0)
 		return;
 	memset(&j->guest, 0, sizeof j->guest);
-	j->guest_ms = a->accepted ? st->now_ms : st->now_ms + REFUSED_MS;
-	if (a->accepted) {
-		j->guest_last = *from;
-		j->guest_last_ms = st->now_ms + AGAIN_MS;
-	}
-	if (!a->accepted)
+	if (!a->accepted) {
+		j->guest_ms = st->now_ms + REFUSED_MS;
 		step_job_log(st, &j->rec.id, NODE_LOG_DEBUG, "%s does not join: %s", members_name(st->members, from), a->why);
-	else if (may_admit(j, st) && !has_rank(j, from))
+		return;
+	}
+	j->guest_ms = st->now_ms;
+	j->guest_last = *from;
+	j->guest_last_ms = st->now_ms + AGAIN_MS;
+	if (may_admit(j, st) && !has_rank(j, from))
 		admit(j, st, from);
 }
