@@ -57,6 +57,7 @@ static const struct map_field rank[] = {
 		MAP_UINT_(4, T, state, CONTROL_RANK_INVITED, CONTROL_RANK_STOPPED),
 		MAP_LINE_(5, T, why),
 		PROGRESS_ROWS,
+		MAP_LINE_(25, T, hint),
 };
 #undef T
 const struct map map_progress = MAP_OF(control_rank, dadam__rank__descriptor, progress);

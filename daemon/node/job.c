@@ -137,6 +137,7 @@ void job_set_own(struct job *j, struct step *st, enum control_rank_state state, 
 	rank->version++;
 	rank->view.state = state;
 	text_put(rank->view.why, sizeof rank->view.why, "%s", why);
+	rank->view.hint[0] = '\0';
 	j->news = j->touched = 1;
 }
 

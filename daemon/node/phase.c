@@ -86,9 +86,16 @@ static void without_roster(struct phase *out, const struct job_record *r)
 
 static void failed_rank(struct phase *out, const struct job_record *r, const struct census *c)
 {
+	const struct control_rank *v = &r->ranks[first(c->in[CONTROL_RANK_FAILED])].view;
+	char id[ID_SHORT_SIZE];
+
 	out->phase = CONTROL_FAILED;
+	id_short(id, &r->id);
 	say_rank(out->why, sizeof out->why, r, first(c->in[CONTROL_RANK_FAILED]));
-	text_put(out->hint, sizeof out->hint, "see the job's log on that node: dadamctl logs %s", r->terms.name);
+	if (v->hint[0] != '\0')
+		text_put(out->hint, sizeof out->hint, "%s", v->hint);
+	else /* by its id: several jobs may have the name */
+		text_put(out->hint, sizeof out->hint, "see the job's log on %s: run `logs %s` there", v->node_name, id);
 }
 
 static void lost_rank(struct phase *out, const struct job_record *r, const struct census *c)

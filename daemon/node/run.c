@@ -88,6 +88,15 @@ static int send_setup(struct job *j, struct step *st, uint32_t rank, uint64_t ac
 	return 0;
 }
 
+/* What to do about the reason that was just set: it goes with the rank to every node. */
+static void set_hint(struct job *j, struct step *st, const char *hint)
+{
+	int rank = job_own_rank(j, &st->cfg->id);
+
+	if (rank >= 0)
+		text_put(j->rec.ranks[rank].view.hint, sizeof j->rec.ranks[rank].view.hint, "%s", hint);
+}
+
 static void spawn(struct job *j, struct step *st, uint32_t rank)
 {
 	struct job_worker *w = &j->worker;
@@ -102,6 +111,7 @@ static void spawn(struct job *j, struct step *st, uint32_t rank)
 	}
 	if (status != ST_OK) {
 		job_set_own(j, st, CONTROL_RANK_FAILED, err.msg);
+		set_hint(j, st, err.hint);
 		return;
 	}
 	if (!send_setup(j, st, rank, active, neighbours))
@@ -316,6 +326,7 @@ static void take_view(struct control_rank *v, const struct control_rank *from)
 	memcpy(v->node_name, mine.node_name, sizeof v->node_name);
 	v->state = mine.state;
 	memcpy(v->why, mine.why, sizeof v->why);
+	memcpy(v->hint, mine.hint, sizeof v->hint);
 	if (v->n_metrics > CONTROL_MAX_METRICS)
 		v->n_metrics = CONTROL_MAX_METRICS;
 }
@@ -352,12 +363,14 @@ static void on_ready(struct job *j, struct step *st, const struct worker_progres
 }
 
 /* Its last word: the rank's state for good. */
-static void on_last_word(struct job *j, struct step *st, enum control_rank_state state, const char *why)
+static void on_last_word(struct job *j, struct step *st, enum control_rank_state state, const char *why, const char *hint)
 {
 	struct control_rank *v = own_view(j, st);
 
-	if (v != NULL && !phase_rank_is_final(v->state) && job_ballot_cmp(&j->worker.ballot, &j->rec.ballot) == 0)
+	if (v != NULL && !phase_rank_is_final(v->state) && job_ballot_cmp(&j->worker.ballot, &j->rec.ballot) == 0) {
 		job_set_own(j, st, state, why);
+		set_hint(j, st, hint);
+	}
 	if (j->worker.state == JOB_WORKER_KILLED)
 		return;
 	j->worker.state = JOB_WORKER_ENDING;
@@ -371,7 +384,7 @@ static void on_failed(struct job *j, struct step *st, const struct worker_failed
 	text_put(why, sizeof why, "%s", f->why[0] != '\0' ? f->why : status_text(f->status));
 	if (f->hint[0] != '\0')
 		step_job_log(st, &j->rec.id, NODE_LOG_WARN, "%s: %s", why, f->hint);
-	on_last_word(j, st, CONTROL_RANK_FAILED, why);
+	on_last_word(j, st, CONTROL_RANK_FAILED, why, f->hint);
 }
 
 void run_on_msg(struct job *j, struct step *st, const struct worker_msg *msg)
@@ -389,7 +402,7 @@ void run_on_msg(struct job *j, struct step *st, const struct worker_msg *msg)
 		j->rec.mean = msg->u.mean;
 		j->store = j->tell = 1;
 	} else if (msg->type == WORKER_DONE) {
-		on_last_word(j, st, j->rec.order.kind == JOB_ORDER_STOP && j->worker.order_told ? CONTROL_RANK_STOPPED : CONTROL_RANK_DONE, "");
+		on_last_word(j, st, j->rec.order.kind == JOB_ORDER_STOP && j->worker.order_told ? CONTROL_RANK_STOPPED : CONTROL_RANK_DONE, "", "");
 	} else if (msg->type == WORKER_FAILED) {
 		on_failed(j, st, &msg->u.failed);
 	}

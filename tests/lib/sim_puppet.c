@@ -249,6 +249,7 @@ static void on_mishap(struct sim_nodes *s, uint32_t node, struct puppet *p)
 	case SIM_PUPPET_FAILS:
 		m.u.failed.status = ST_NOT_FINITE;
 		(void)snprintf(m.u.failed.why, sizeof m.u.failed.why, "loss is not finite at step 42");
+		(void)snprintf(m.u.failed.hint, sizeof m.u.failed.hint, "take smaller steps");
 		ends(s, node, p, 10, 1, 0);
 		say(s, node, &job, &m);
 		break;

@@ -128,6 +128,23 @@ Test(node_faults, a_worker_that_misbehaves_ends_the_job_with_its_reason_and_no_d
 	}
 }
 
+Test(node_faults, what_a_worker_advises_is_known_on_every_node)
+{
+	struct sim_nodes *s = sim_story_begin(3, 8);
+	struct id job;
+
+	sim_node_puppet(s, 1, SIM_PUPPET_FAILS);
+	job = submit(s, 0, 3, 0);
+	REACHES(s, job, CONTROL_FAILED, 30000);
+	for (uint32_t k = 0; k < 3; k++) {
+		const struct job_record *r = node_record(sim_node_at(s, k), &job);
+
+		cr_assert_not_null(r);
+		cr_assert_str_eq(r->ranks[1].view.hint, "take smaller steps", "node %u", k);
+	}
+	sim_story_end(s);
+}
+
 Test(node_faults, all_workers_killed_is_a_failed_job)
 {
 	struct sim_nodes *s = sim_story_begin(3, 5);

@@ -142,3 +142,20 @@ Test(phase, a_sentence_that_is_too_long_is_cut_and_never_overflows)
 	cr_assert_eq(p.phase, CONTROL_STARTING);
 	cr_assert_eq(strlen(p.why), sizeof p.why - 1);
 }
+
+Test(phase, a_failed_job_hints_what_its_worker_did_or_else_where_the_log_is)
+{
+	struct job_rank ranks[8];
+	struct job_record r;
+	struct phase p;
+
+	make(&r, ranks, 8); /* TTTT */
+	r.id.b[0] = 0x3f;
+	ranks[2].view.state = CONTROL_RANK_FAILED;
+	phase_derive(&p, &r, 0);
+	cr_assert_eq(p.phase, CONTROL_FAILED);
+	cr_assert_str_eq(p.hint, "see the job's log on n2: run `logs 3f0000` there");
+	(void)snprintf(ranks[2].view.hint, sizeof ranks[2].view.hint, "a smaller learning_rate often helps");
+	phase_derive(&p, &r, 0);
+	cr_assert_str_eq(p.hint, "a smaller learning_rate often helps");
+}

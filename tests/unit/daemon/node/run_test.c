@@ -170,7 +170,9 @@ Test(run, a_worker_that_says_why_fails_the_rank_with_that_and_is_killed_when_it_
 	struct worker_msg m = {.type = WORKER_FAILED};
 
 	(void)snprintf(m.u.failed.why, sizeof m.u.failed.why, "ratings.csv:7: 3 columns, 4 needed");
+	(void)snprintf(m.u.failed.hint, sizeof m.u.failed.hint, "mend the line");
 	one_worker(&o, &m);
+	cr_assert_str_eq(one_rank(&o, 1).hint, "mend the line");
 	cr_assert_eq(one_rank(&o, 1).state, CONTROL_RANK_FAILED);
 	cr_assert_str_eq(one_rank(&o, 1).why, "ratings.csv:7: 3 columns, 4 needed");
 	cr_assert(!live(19000, 0));
