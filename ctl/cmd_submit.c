@@ -161,7 +161,7 @@ int cmd_submit(struct shell *sh)
 		return shell_fail(sh, &err, EXIT_PROTOCOL);
 	}
 	if (*resp.warning.msg != '\0' && sh->args->output == OUTPUT_TABLE)
-		shell_warn(&resp.warning);
+		shell_warn(sh, &resp.warning);
 	with = tell_submitted(sh, &resp.jobs[0], &resp.warning);
 	id_to_hex(id, &resp.jobs[0].id);
 	control_response_fini(&resp);

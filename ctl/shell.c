@@ -68,24 +68,46 @@ static void say(const char *lead, const struct error *err)
 		(void)fprintf(stderr, "  %s\n", hint);
 }
 
+/* The error with commands that can be copied. */
+static struct error with_prefix(const struct shell *sh, const struct error *err)
+{
+	struct error out = *err;
+
+	show_commands(out.hint, sizeof out.hint, err->hint, sh->prefix);
+	return out;
+}
+
 int shell_fail(const struct shell *sh, const struct error *err, int with)
 {
+	struct error said = with == EXIT_USAGE ? *err : with_prefix(sh, err);
 	struct page p;
 
 	if (sh->args->output != OUTPUT_JSON) {
-		say("", err);
+		say("", &said);
 		return with;
 	}
 	page_init(&p, &sh->view);
-	json_error(&p, err, with);
+	json_error(&p, &said, with);
 	(void)fputs(page_text(&p), stderr);
 	page_fini(&p);
 	return with;
 }
 
-void shell_warn(const struct error *warning)
+void shell_warn(const struct shell *sh, const struct error *warning)
 {
-	say("warning: ", warning);
+	struct error said = with_prefix(sh, warning);
+
+	say("warning: ", &said);
+}
+
+static void prefix_hints(const struct shell *sh, struct control_response *resp)
+{
+	char hint[sizeof resp->jobs->hint];
+
+	for (size_t i = 0; i < resp->n_jobs; i++) {
+		show_commands(hint, sizeof hint, resp->jobs[i].hint, sh->prefix);
+		memcpy(resp->jobs[i].hint, hint, sizeof hint);
+	}
 }
 
 static enum status ask(struct shell *sh, struct control_response *resp, const struct control_request *req,
@@ -113,6 +135,8 @@ enum status shell_try(struct shell *sh, struct control_response *resp, const str
 	enum status st = ask(sh, resp, req, err);
 
 	*refused = 0;
+	if (st == ST_OK && resp->status == ST_OK)
+		prefix_hints(sh, resp);
 	if (st != ST_OK || resp->status == ST_OK)
 		return st;
 	*refused = 1;

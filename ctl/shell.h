@@ -22,7 +22,7 @@ void shell_fini(struct shell *sh);
 int shell_fail(const struct shell *sh, const struct error *err, int with);
 
 /* "dadamctl: warning: ..." to stderr. */
-void shell_warn(const struct error *warning);
+void shell_warn(const struct shell *sh, const struct error *warning);
 
 /* Ask, connecting first when need be. A failure says whether the talk failed (*refused = 0) or the
  * daemon refused (1). The caller owns resp on ST_OK only. */

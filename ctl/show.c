@@ -117,6 +117,30 @@ void show_clean(char *out, size_t size, const char *text)
 	out[used] = '\0';
 }
 
+static bool starts_with(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+void show_commands(char *out, size_t size, const char *hint, const char *prefix)
+{
+	static const char plain[] = "dadamctl";
+	const char *begin = hint;
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (const char *at = strstr(hint, plain); at != NULL && used < size; at = strstr(at + 1, plain)) {
+		const char *rest = at + strlen(plain);
+
+		if (*rest != ' ' || starts_with(rest + 1, "--socket") || starts_with(rest + 1, "help"))
+			continue;
+		used += (size_t)snprintf(out + used, size - used, "%.*s%s", (int)(at - begin), begin, prefix);
+		begin = rest;
+	}
+	if (used < size)
+		(void)snprintf(out + used, size - used, "%s", begin);
+}
+
 size_t show_width(const char *text)
 {
 	size_t n = 0;

@@ -15,6 +15,7 @@
 struct pending {
 	enum control_request_type type;
 	struct control_job job; /* its strings and ranks are freed */
+	char holders[160];      /* names of the nodes whose ranks finished: they have models */
 	enum control_take take;
 	uint64_t offset;
 	control_done_fn done;
@@ -149,23 +150,24 @@ static int has_ended(enum control_phase p)
 /* Why there is no such model here, and where one is. */
 static enum status no_model(const struct pending *p, struct error *err)
 {
-	const struct control_job *j = &p->job;
 	const char *what = p->take == CONTROL_TAKE_MEAN ? "mean model" : "model of this node's rank";
+	const struct control_job *j = &p->job;
+	char id[ID_SHORT_SIZE];
 
+	id_short(id, &j->id);
 	if (j->stages > 0 && p->take == CONTROL_TAKE_LOCAL) {
 		(void)error_set(err, ST_NOT_FOUND, "job %s is a pipeline: a rank has some layers of the model, not a model", j->name);
-		error_hint(err, "take the whole one: dadamctl export %s --take mean", j->name);
+		error_hint(err, "take the whole one: dadamctl export %s --take mean", id);
 	} else if (!has_ended(j->phase)) {
 		(void)error_set(err, ST_STATE, "job %s is %s: its %s is written at the end", j->name,
 				control_phase_text(j->phase), what);
-		error_hint(err, "wait for it: dadamctl watch %s", j->name);
-	} else if (j->phase == CONTROL_DONE) {
-		(void)error_set(err, ST_NOT_FOUND, "job %s is DONE, but its %s is not on this node: it ran on others", j->name, what);
-		error_hint(err, "ask a daemon that had a rank, see: dadamctl show %s", j->name);
+		error_hint(err, "wait for it: dadamctl watch %s", id);
+	} else if (p->holders[0] != '\0') {
+		(void)error_set(err, ST_NOT_FOUND, "job %s is %s, but its %s is not on this node", j->name, control_phase_text(j->phase), what);
+		error_hint(err, "ask a node that finished its rank: %s", p->holders);
 	} else {
 		(void)error_set(err, ST_NOT_FOUND, "job %s is %s: it has no %s", j->name, control_phase_text(j->phase), what);
-		error_hint(err, p->take == CONTROL_TAKE_MEAN ? "a node's own model may be there: --take local"
-							       : "see why: dadamctl logs %s", j->name);
+		error_hint(err, "see why: dadamctl show %s", id);
 	}
 	return err->status;
 }
@@ -190,6 +192,26 @@ static void on_chunk(void *data, const struct control_chunk *chunk)
 	mem_free(p);
 }
 
+/* "node-a, node-b and 5 more" */
+static void name_holders(char *out, size_t size, const struct control_job *j)
+{
+	uint32_t more = 0;
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < j->n_ranks_sent; i++) {
+		const struct control_rank *r = &j->ranks[i];
+
+		if (r->state != CONTROL_RANK_DONE && (r->state != CONTROL_RANK_STOPPED || j->phase != CONTROL_STOPPED || r->step == 0))
+			continue;
+		if (used + strlen(r->node_name) + sizeof ", and 63 more" < size)
+			used += (size_t)snprintf(out + used, size - used, "%s%s", used > 0 ? ", " : "", r->node_name);
+		else
+			more++;
+	}
+	if (more > 0)
+		(void)snprintf(out + used, size - used, " and %u more", more);
+}
+
 static enum status read_file(struct call *c, enum control_file file)
 {
 	struct pending *p;
@@ -199,6 +221,8 @@ static enum status read_file(struct call *c, enum control_file file)
 	if (p == NULL)
 		return error_set(&c->resp.error, ST_NOMEM, "no memory for the answer");
 	st = c->host->job(c->host->data, c->req->job, &p->job, &c->resp.error);
+	if (st == ST_OK)
+		name_holders(p->holders, sizeof p->holders, &p->job);
 	mem_free(p->job.ranks);
 	mem_free(p->job.spec);
 	p->job.ranks = NULL;

@@ -208,12 +208,14 @@ const struct job_record *node_record(const struct node *n, const struct id *job)
 enum status node_may_stop(const struct node *n, const struct id *job, struct error *err)
 {
 	const struct job *j = find_job(n, job);
+	char id[ID_SHORT_SIZE];
 
 	if (j == NULL)
 		return error_set(err, ST_NOT_FOUND, "this node knows no such job");
 	if (phase_is_final(j->phase.phase)) {
 		(void)error_set(err, ST_STATE, "job %s is %s already", j->rec.terms.name, control_phase_text(j->phase.phase));
-		error_hint(err, "see dadamctl show %s", j->rec.terms.name);
+		id_short(id, job);
+		error_hint(err, "see dadamctl show %s", id);
 		return ST_STATE;
 	}
 	return ST_OK;

@@ -105,3 +105,25 @@ Test(show, bars_are_full_empty_and_never_longer)
 	show_bar(out, 9, NAN);
 	cr_assert_str_eq(out, "---------");
 }
+
+Test(show, a_hint_names_the_socket_that_this_program_was_called_with)
+{
+	static const struct {
+		const char *prefix, *hint, *want;
+	} rows[] = {
+		{"dadamctl", "see dadamctl ls", "see dadamctl ls"},
+		{"dadamctl --socket /s", "see dadamctl ls", "see dadamctl --socket /s ls"},
+		{"dadamctl --socket /s", "dadamctl peers; or dadamctl ls -a", "dadamctl --socket /s peers; or dadamctl --socket /s ls -a"},
+		{"dadamctl --socket /s", "dadamctl --socket /s watch 3f", "dadamctl --socket /s watch 3f"},
+		{"dadamctl --socket /s", "dadamctl help, or start dadamctl", "dadamctl help, or start dadamctl"},
+		{"dadamctl --socket /s", "", ""},
+	};
+	char out[100], small[12];
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		show_commands(out, sizeof out, rows[i].hint, rows[i].prefix);
+		cr_expect_str_eq(out, rows[i].want, "%s", out);
+	}
+	show_commands(small, sizeof small, "dadamctl ls, dadamctl ls", "dadamctl --socket /s");
+	cr_assert_str_eq(small, "dadamctl --");
+}

@@ -300,7 +300,7 @@ static const struct {
 	{PLAIN, "status", 0, "next: dadamctl --socket ", ""},
 	{PLAIN, "peers", 0, "connection refused, 14 tries", ""},
 	{PLAIN, "peers node-3", 0, "nobody listens at 192.168.7.20:17326", ""},
-	{REFUSING, "peers zzz", 3, "", "no node 'zzz'\n  see dadamctl peers"},
+	{REFUSING, "peers zzz", 3, "", "no node 'zzz'\n  see dadamctl --socket /"},
 	{AMBIGUOUS, "peers node-3", 11, "", "older than this dadamctl"}, /* such a daemon answers with all */
 	{PLAIN, "ls", 0, "pprs-cifar", ""},
 	{PLAIN, "ls -a", 0, "deepfm-old", ""},
@@ -331,7 +331,7 @@ static const struct {
 	{PLAIN, "help config", 0, "listen: 127.0.0.1:17326", ""},
 	{PLAIN, "help lsx", 2, "", "did you mean 'dadamctl help ls'?"},
 	{PLAIN, "lss", 2, "", "did you mean 'dadamctl ls'?"},
-	{REFUSING, "show zzz", 3, "", "no job 'zzz'\n  dadamctl ls -a"},
+	{REFUSING, "show zzz", 3, "", "no job 'zzz'\n  dadamctl --socket /"},
 	{REFUSING, "watch zzz", 3, "", "no job 'zzz'"},
 	{REFUSING, "logs zzz", 3, "", "no job 'zzz'"},
 	{REFUSING, "export zzz -o m", 3, "", "no job 'zzz'"},
@@ -416,6 +416,7 @@ Test(verbs, json_is_exactly_one_document_with_its_schema, .timeout = 100)
 
 Test(verbs, an_error_in_json_is_one_object_on_stderr)
 {
+	char hint[sizeof dir + 40];
 	json_t *doc, *e;
 
 	start_fake(REFUSING);
@@ -425,7 +426,8 @@ Test(verbs, an_error_in_json_is_one_object_on_stderr)
 	cr_assert_not_null(doc, "%s", err);
 	e = json_object_get(doc, "error");
 	cr_assert_str_eq(json_string_value(json_object_get(e, "message")), "no job 'zzz'");
-	cr_assert_str_eq(json_string_value(json_object_get(e, "hint")), "dadamctl ls -a");
+	(void)snprintf(hint, sizeof hint, "dadamctl --socket %s/s ls -a", dir);
+	cr_assert_str_eq(json_string_value(json_object_get(e, "hint")), hint);
 	cr_assert_eq(json_integer_value(json_object_get(e, "exit")), 3);
 	json_decref(doc);
 }

@@ -18,6 +18,7 @@ static struct {
 	void *done_data;
 	enum control_file asked;
 	uint64_t offset;
+	enum control_rank_state rest; /* of all ranks but 0, which is lost */
 } fake;
 
 static struct control_response got;
@@ -79,6 +80,11 @@ static enum status fake_job(void *data, const char *job, struct control_job *out
 	out->spec = mem_strdup("name: ctr");
 	out->ranks = mem_alloc(3, sizeof *out->ranks);
 	out->n_ranks_sent = 3;
+	for (uint32_t i = 0; i < 3; i++) {
+		(void)snprintf(out->ranks[i].node_name, sizeof out->ranks[i].node_name, "node-%c", 'a' + (char)i);
+		out->ranks[i].step = 7;
+		out->ranks[i].state = i == 0 ? CONTROL_RANK_LOST : fake.rest;
+	}
 	return ST_OK;
 }
 
@@ -252,13 +258,18 @@ Test(control, an_export_without_a_model_says_what_to_do)
 	static const struct {
 		enum control_phase phase;
 		enum status status;
+		enum control_rank_state rest;
 		const char *word;
-	} rows[] = {{CONTROL_RUNNING, ST_STATE, "watch ctr"}, {CONTROL_WAITING, ST_STATE, "watch ctr"},
-			{CONTROL_DONE, ST_NOT_FOUND, "show ctr"}, {CONTROL_FAILED, ST_NOT_FOUND, "--take local"},
-			{CONTROL_STOPPED, ST_NOT_FOUND, "--take local"}};
+	} rows[] = {{CONTROL_RUNNING, ST_STATE, CONTROL_RANK_RUNNING, "watch 2a0000"},
+			{CONTROL_WAITING, ST_STATE, CONTROL_RANK_INVITED, "watch 2a0000"},
+			{CONTROL_DONE, ST_NOT_FOUND, CONTROL_RANK_DONE, "finished its rank: node-b, node-c"},
+			{CONTROL_FAILED, ST_NOT_FOUND, CONTROL_RANK_STOPPED, "show 2a0000"},
+			{CONTROL_STOPPED, ST_NOT_FOUND, CONTROL_RANK_STOPPED, "finished its rank: node-b, node-c"},
+			{CONTROL_STOPPED, ST_NOT_FOUND, CONTROL_RANK_LOST, "show 2a0000"}};
 
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		fake.phase = rows[i].phase;
+		fake.rest = rows[i].rest;
 		fake.asked = CONTROL_FILE_MEAN;
 		ask(&stranger, CONTROL_EXPORT, "ctr");
 		disk_says(ST_NOT_FOUND, "");
