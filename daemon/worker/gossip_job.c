@@ -74,11 +74,12 @@ static void on_evaluate(void *data, uint64_t step)
 	worker_give_order(data, ORDER_EVALUATE, step, 0);
 }
 
-static void on_round_over(void *data)
+static void on_round_over(void *data, uint64_t step)
 {
 	struct worker *w = data;
 
 	trainer_step_at_last(w->trainer);
+	trainer_is_at(w->trainer, step);
 }
 
 /* ---- links and machines ---- */

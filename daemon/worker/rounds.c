@@ -229,6 +229,15 @@ static void drop_places(struct rounds *r, const struct gossip_action *a)
 			links_release(r->cfg.links, a->slot, p);
 }
 
+static void say_left_out(const struct rounds *r, const struct gossip_action *a)
+{
+	char line[160];
+
+	(void)snprintf(line, sizeof line, "round %llu: its number is a neighbour's, which was ahead; %llu local steps are left out",
+			(unsigned long long)a->round, (unsigned long long)a->n_steps);
+	r->cfg.host.log(r->cfg.host.data, 1, line);
+}
+
 static void round_over(struct rounds *r, const struct gossip_action *a)
 {
 	const char *news = links_round_over(r->cfg.links);
@@ -236,6 +245,8 @@ static void round_over(struct rounds *r, const struct gossip_action *a)
 	enum guard_verdict v = r->differences != NULL ? differences_round_over(r->differences, &text) : GUARD_FINE;
 
 	r->missed += a->missed;
+	if (a->n_steps > 0)
+		say_left_out(r, a);
 	if (r->means != NULL)
 		means_round_over(r->means, a);
 	if (news != NULL)
@@ -249,7 +260,7 @@ static void round_over(struct rounds *r, const struct gossip_action *a)
 		r->cfg.host.fail(r->cfg.host.data, &text);
 		return;
 	}
-	r->cfg.host.round_over(r->cfg.host.data);
+	r->cfg.host.round_over(r->cfg.host.data, a->step);
 }
 
 static void carry_out(struct rounds *r, const struct gossip_action *a)

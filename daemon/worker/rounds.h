@@ -19,7 +19,7 @@ struct rounds_host {
 	void *data;
 	void (*steps)(void *data, uint64_t step, uint64_t n);
 	void (*evaluate)(void *data, uint64_t step);
-	void (*round_over)(void *data); /* x is mixed; compute is at rest */
+	void (*round_over)(void *data, uint64_t step); /* x is mixed, and is that of `step`; compute is at rest */
 	void (*trained)(void *data, int stopped);
 	void (*serve)(void *data, uint32_t slot, uint64_t step); /* send a copy of x, m, v; compute is at rest */
 	void (*log)(void *data, int level, const char *text); /* as worker_log */

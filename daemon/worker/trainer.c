@@ -295,6 +295,11 @@ void trainer_take_copy(struct trainer *t, const real *copy, uint64_t step)
 
 	for (uint32_t i = 0; i < 1 + optim_n_moments(t->optim.kind); i++)
 		memcpy(to[i], copy + i * t->n, t->n * sizeof(real));
+	trainer_is_at(t, step);
+}
+
+void trainer_is_at(struct trainer *t, uint64_t step)
+{
 	uv_mutex_lock(&t->lock);
 	t->report.step = step;
 	uv_mutex_unlock(&t->lock);

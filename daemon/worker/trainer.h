@@ -63,6 +63,8 @@ struct plugin *trainer_plugin(struct trainer *t); /* plugin_watch and plugin_tak
 uint32_t trainer_vectors(const struct trainer *t, const real *out[3]);
 /* Such a copy, vector behind vector, after `step` steps. */
 void trainer_take_copy(struct trainer *t, const real *copy, uint64_t step);
+/* While compute is at rest: x is that of `step`, taken here or left out. */
+void trainer_is_at(struct trainer *t, uint64_t step);
 
 /* From any thread. */
 struct trainer_report {

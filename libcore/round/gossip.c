@@ -99,11 +99,31 @@ void gossip_destroy(struct gossip *g)
 	mem_free(g);
 }
 
-/* A later number than our own next round is taken over; numbers only grow. */
+/* Rounds 0 .. n-1 are the job's: one after every p-th step. */
+uint64_t gossip_n_rounds(const struct gossip *g)
+{
+	const struct gossip_config *cfg = &g->cfg;
+
+	return cfg->first_round + cfg->steps / cfg->period - cfg->first_step / cfg->period;
+}
+
+/* A later number than our own next round is taken over; numbers only grow. A peer that has all its rounds
+ * behind it has none to share. */
 void gossip_take_round(struct gossip *g, uint64_t round)
 {
-	if (round > g->next)
+	if (round > g->next && round < gossip_n_rounds(g))
 		g->next = round;
+}
+
+/* Before round g->next: the step that it comes after. Who took a later number over leaves the steps between
+ * out, so that all ranks end with the same round. */
+void gossip_take_step(struct gossip *g)
+{
+	const struct gossip_config *cfg = &g->cfg;
+	uint64_t at = (g->next - cfg->first_round + cfg->first_step / cfg->period + 1) * cfg->period;
+
+	g->left_out = at - g->step;
+	g->step = at;
 }
 
 void gossip_take_cut(struct gossip *g, uint64_t cut)
@@ -197,7 +217,10 @@ static void begin_if_possible(struct gossip *g, struct gossip_actions *out)
 	g->phase = GOSSIP_DUE;
 	if (g->has_cut && (g->next > g->cut || !gossip_has_links(g) || missing))
 		end(g, out);
-	else if (g->cfg.order == GOSSIP_TREE && !missing)
+	else if (!missing && gossip_join_is_alone(g)) {
+		gossip_join_over(g);
+		next_work(g, out);
+	} else if (g->cfg.order == GOSSIP_TREE && !missing)
 		gossip_tree_begin(g);
 	else if (!missing && gossip_asked_rank(g) < 0)
 		gossip_begin(g, out);

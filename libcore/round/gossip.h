@@ -36,6 +36,10 @@
  *
  * Ranks may come while the others run, and the graph may change with them (DENSE; gossip_join.c).
  *
+ * Round c comes after step (c + 1) p, on every rank. Who takes a later number over from a peer (design.md: numbers
+ * only grow) leaves the local steps between out, so that all ranks end with the same round and none takes its
+ * last steps alone.
+ *
  * A BYE is a worker's word that it begins no more rounds (it is TRAINED). The link stays open after it,
  * for the mean; a link that comes up later gets its LINK_UP and then the BYE. */
 #ifndef LIBCORE_ROUND_GOSSIP_H
@@ -120,7 +124,8 @@ enum gossip_action_type {
 	GOSSIP_DO_MIX,         /* of n_segments from `segment` on: the sum of terms, in the order given (ascending ranks) */
 	GOSSIP_DO_READ,        /* reading on slot: on / off */
 	GOSSIP_DO_CLOSE,       /* close slot's connection: why; LINK_CLOSED will follow */
-	GOSSIP_DO_ROUND_OVER,  /* round is over: `missed` segments were mixed without a lost link */
+	GOSSIP_DO_ROUND_OVER,  /* round is over: `missed` segments were mixed without a lost link; n_steps: local steps
+	                        * that were left out before it, as its number was taken over from a peer */
 	GOSSIP_DO_TRAINED,     /* no more steps: `stopped` says whether by an order */
 	GOSSIP_DO_BYE,         /* send BYE on slot (after TRAINED, or after its LINK_UP); do not close */
 	GOSSIP_DO_DROP,        /* `places` of slot (bit set) are free, their segments will not be mixed */

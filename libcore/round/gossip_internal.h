@@ -102,6 +102,7 @@ struct gossip {
 	uint32_t degree, halved; /* halvings, as told in ROUND_BEGIN */
 	uint32_t sent, mixed; /* segments 0 .. -1 are issued, are mixed */
 	uint64_t missed;
+	uint64_t left_out;    /* local steps that were not taken: the round's number was taken over */
 	uint32_t order[GOSSIP_MAX_LINKS]; /* counted slots, ranks ascending: those that give */
 	uint32_t n_order;
 
@@ -120,7 +121,9 @@ struct gossip {
 /* gossip.c */
 struct gossip_action *gossip_act(struct gossip_actions *out, enum gossip_action_type type, uint32_t slot);
 void gossip_drop(const struct gossip *g, struct gossip_actions *out, uint32_t slot, uint32_t from, uint32_t to);
+uint64_t gossip_n_rounds(const struct gossip *g);
 void gossip_take_round(struct gossip *g, uint64_t round);
+void gossip_take_step(struct gossip *g);
 void gossip_take_cut(struct gossip *g, uint64_t cut);
 void gossip_after_round(struct gossip *g, struct gossip_actions *out);
 
@@ -144,6 +147,7 @@ bool gossip_link_counts(const struct gossip_link *l); /* live, and will be in th
 void gossip_close_parked(struct gossip *g, struct gossip_actions *out, const char *why);
 void gossip_join_start(struct gossip *g, uint64_t step, struct gossip_actions *out);
 bool gossip_join_may_begin(const struct gossip *g);
+bool gossip_join_is_alone(const struct gossip *g);
 const struct gossip_mix *gossip_join_mix(struct gossip *g);
 void gossip_join_over(struct gossip *g);
 void gossip_park(struct gossip *g, uint32_t slot, struct gossip_actions *out);

@@ -1,7 +1,7 @@
 /* Ranks that come late, and links that go because the graph has changed. See gossip.h.
  *
  *   joiner (`joins`): IDLE, its link is for the copy ─ START{step} ─► JOINING: waits for one link of its own ─►
- *   first round: says so in ROUND_BEGIN, gives nothing, x = mean of what its neighbours give ─► takes their step
+ *   first round: says so in ROUND_BEGIN, gives nothing, x = mean of what its neighbours give, at their step
  *
  * Who is asked for the copy (LINK_UP with `joining`) serves it behind its next round, one joiner at a time,
  * and that link never counts. In a joiner's first round its neighbours give to it and weigh it 0, so the
@@ -32,8 +32,12 @@ void gossip_close_parked(struct gossip *g, struct gossip_actions *out, const cha
 
 void gossip_join_start(struct gossip *g, uint64_t step, struct gossip_actions *out)
 {
+	uint64_t behind; /* rounds, at that step */
+
 	gossip_close_parked(g, out, "the copy is here");
-	g->step = step < g->cfg.steps ? step : g->cfg.steps;
+	g->step = step < g->cfg.steps ? step - step % g->cfg.period : g->cfg.steps;
+	behind = g->step / g->cfg.period;
+	g->next = behind > g->next ? behind : g->next;
 	g->joining = true;
 	g->phase = GOSSIP_DUE;
 }
@@ -64,18 +68,17 @@ const struct gossip_mix *gossip_join_mix(struct gossip *g)
 	return mix;
 }
 
-/* The first round is over: from here on as everybody, at the step of the lowest neighbour. */
+/* Nobody is there to take from: the copy is all we get. */
+bool gossip_join_is_alone(const struct gossip *g)
+{
+	return g->joining && gossip_asked_rank(g) < 0 && (!gossip_has_links(g) || g->next >= gossip_n_rounds(g));
+}
+
+/* The first round is over: from here on as everybody. */
 void gossip_join_over(struct gossip *g)
 {
-	for (uint32_t i = 0; i < g->n_order; i++) {
-		const struct gossip_link *l = &g->links[g->order[i]];
-
-		if (l->counted && l->now.here && l->now.step > g->step && l->now.step <= g->cfg.steps) {
-			g->step = l->now.step;
-			break;
-		}
-	}
 	g->missed = 0; /* nobody's mean has moved */
+	g->left_out = 0;
 	g->joining = false;
 }
 

@@ -80,6 +80,12 @@ static void say_up(const struct gossip *g, uint32_t slot, struct gossip_actions 
 	a->joining = g->links[slot].parked;
 }
 
+/* Our number in the LINK_UP, when it binds the peer: with all rounds behind us, it does not. */
+static uint64_t said_round(const struct gossip *g)
+{
+	return g->next < gossip_n_rounds(g) ? g->next : 0;
+}
+
 void gossip_on_open(struct gossip *g, const struct gossip_event *ev, struct gossip_actions *out)
 {
 	struct gossip_link *l = &g->links[ev->slot];
@@ -99,7 +105,7 @@ void gossip_on_open(struct gossip *g, const struct gossip_event *ev, struct goss
 	l->parked = g->cfg.joins && g->phase == GOSSIP_IDLE;
 	if (ev->accepted)
 		say_up(g, ev->slot, out);
-	l->least_round = g->next; /* what we said; the answer can only raise it */
+	l->least_round = said_round(g); /* the answer can only raise it */
 }
 
 void gossip_on_closed(struct gossip *g, uint32_t slot)
@@ -132,7 +138,7 @@ void gossip_on_up(struct gossip *g, const struct gossip_event *ev, struct gossip
 	}
 	if (l->state == GOSSIP_LINK_QUIET) {
 		say_up(g, ev->slot, out);
-		l->least_round = g->next;
+		l->least_round = said_round(g);
 	}
 	if (ev->round > l->least_round)
 		l->least_round = ev->round;
@@ -141,7 +147,7 @@ void gossip_on_up(struct gossip *g, const struct gossip_event *ev, struct gossip
 		gossip_park(g, ev->slot, out);
 		return;
 	}
-	l->from = l->least_round;
+	l->from = ev->round > g->next ? ev->round : g->next;
 	l->told = l->from == 0; /* all start from the same x */
 	if (g->cfg.order == GOSSIP_TREE)
 		gossip_tree_tell(g, ev->slot, out);

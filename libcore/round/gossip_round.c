@@ -30,14 +30,13 @@ void gossip_drop_ahead(struct gossip *g, struct gossip_actions *out, uint64_t be
 static void fix_ways(const struct gossip *g, struct gossip_link *l)
 {
 	const struct gossip_config *cfg = &g->cfg;
-	bool counts = gossip_link_counts(l);
+	bool counts = gossip_link_counts(l) && l->from <= g->round;
 
 	l->left_out = false;
 	l->counted = counts;
 	l->fed = counts && !g->joining;
 	if (!cfg->one_peer)
 		return;
-	counts = counts && l->from <= g->round;
 	l->counted = counts && l->rank == schedule_exponential_source(cfg->n_ranks, cfg->rank, g->round);
 	l->fed = counts && l->rank == schedule_exponential_target(cfg->n_ranks, cfg->rank, g->round);
 }
@@ -93,6 +92,7 @@ void gossip_leave_out(struct gossip *g, struct gossip_link *l)
 void gossip_begin(struct gossip *g, struct gossip_actions *out)
 {
 	g->began = true;
+	gossip_take_step(g);
 	g->round = g->next;
 	g->next = g->round + 1;
 	g->sent = g->mixed = 0;
@@ -249,6 +249,7 @@ void gossip_finish(struct gossip *g, struct gossip_actions *out)
 	a->round = g->round;
 	a->step = g->step;
 	a->missed = g->missed;
+	a->n_steps = g->left_out;
 	a->n_segments = gossip_segments(&g->cfg, g->round);
 	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++) {
 		struct gossip_link *l = &g->links[s];

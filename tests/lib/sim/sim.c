@@ -249,6 +249,7 @@ static void do_round_over(struct sim *s, uint32_t rank, const struct gossip_acti
 	n->rounds++;
 	n->missed += a->missed;
 	n->state.round = a->round + 1;
+	n->state.step = a->step;
 	if (s->cfg.hooks.after_round != NULL)
 		s->cfg.hooks.after_round(s->cfg.user, s, rank, a->round, a->step);
 }

@@ -190,15 +190,45 @@ Test(gossip, a_close_ends_the_hold_too)
 	cr_assert_eq(count(GOSSIP_DO_BEGIN), 2);
 }
 
-Test(gossip, a_worker_that_is_behind_takes_the_greater_number)
+static struct gossip_config long_job(uint64_t steps)
 {
-	start(base);
+	struct gossip_config cfg = base;
+
+	cfg.steps = steps;
+	return cfg;
+}
+
+Test(gossip, a_worker_that_is_behind_takes_the_greater_number_and_its_step)
+{
+	start(long_job(50));
 	link_up(0, 0, 40);
 	link_up(1, 2, 41);
 	cr_assert_eq(only(GOSSIP_DO_LINK_UP)->round, 40);
 	steps_done();
 	cr_assert_eq(out.list[0].type, GOSSIP_DO_BEGIN);
 	cr_assert_eq(out.list[0].round, 41);
+	cr_assert_eq(out.list[0].step, 42, "round c comes after step (c + 1) p");
+	begin(0, 41, 2);
+	begin(1, 41, 2);
+	for (uint32_t i = 0; i < N_SEGMENTS; i++) {
+		segment(0, 41, i);
+		segment(1, 41, i);
+		if (count(GOSSIP_DO_ROUND_OVER) == 0)
+			sent(0), sent(1);
+	}
+	cr_assert_eq(only(GOSSIP_DO_ROUND_OVER)->n_steps, 41, "said how many local steps are left out");
+	cr_assert_eq(only(GOSSIP_DO_STEPS)->step, 42);
+}
+
+Test(gossip, a_peer_that_has_all_rounds_behind_it_takes_nobody_to_the_end)
+{
+	start(long_job(50));
+	link_up(0, 0, 50);
+	link_up(1, 2, UINT64_C(1) << 61);
+	cr_assert_eq(only(GOSSIP_DO_LINK_UP)->round, 0);
+	steps_done();
+	cr_assert_eq(out.list[0].round, 0);
+	cr_assert_eq(out.list[0].step, 1);
 }
 
 Test(gossip, terms_are_ascending_and_weighed_by_the_greater_degree)
@@ -257,7 +287,7 @@ Test(gossip, when_all_are_lost_the_rest_of_the_round_is_over_at_once)
 Test(gossip, a_neighbour_in_a_later_round_is_left_out_and_its_number_taken)
 {
 	in_round_zero();
-	begin(1, 5, 2);
+	begin(1, 2, 2);
 	begin(0, 0, 2);
 	segment(0, 0, 0);
 	cr_assert_eq(only(GOSSIP_DO_MIX)->mix->n_terms, 2);
@@ -270,7 +300,7 @@ Test(gossip, a_neighbour_in_a_later_round_is_left_out_and_its_number_taken)
 	cr_assert_eq(only(GOSSIP_DO_ROUND_OVER)->missed, 0);
 	steps_done();
 	cr_assert_eq(count(GOSSIP_DO_BEGIN), 2);
-	cr_assert_eq(gossip_round(g), 5);
+	cr_assert_eq(gossip_round(g), 2);
 }
 
 Test(gossip, reading_stops_at_the_window_and_goes_on_after_the_mix)
@@ -450,10 +480,10 @@ Test(gossip, segments_that_nobody_will_mix_free_their_places_by_a_drop)
 	begin(1, 1, 2); /* ahead: kept for our round 1 */
 	segment(1, 1, 0);
 	cr_assert_eq(count(GOSSIP_DO_DROP), 0);
-	begin(0, 5, 2);
+	begin(0, 2, 2);
 	cr_assert_eq(count(GOSSIP_DO_ROUND_OVER), 1);
-	steps_done(); /* our next round is 5: what rank 2 sent of round 1 is stale */
-	cr_assert_eq(gossip_round(g), 5);
+	steps_done(); /* our next round is 2: what rank 2 sent of round 1 is stale */
+	cr_assert_eq(gossip_round(g), 2);
 	cr_assert_eq(only(GOSSIP_DO_DROP)->slot, 1);
 	cr_assert_eq(only(GOSSIP_DO_DROP)->places, 1);
 	segment(1, 1, 1);
