@@ -5,8 +5,9 @@
  *
  * One at a time, while the job is RUNNING and has fewer ranks than workers.max. Until it is RUNNING it is no rank
  * that anybody counts or waits for, and when it fails on its way it is lost and the job goes on. Rank numbers are never
- * given again. The entry says whom the lowest rank's node saw alive: the graph is the topology over these, so everybody
- * who knows the entry knows the graph. Two entries for one number (the lowest rank died in between): the smaller
+ * given again. The entry says whom the lowest rank's node saw alive, for the worker's start. The graph is the topology over those who
+ * are left, whenever one comes or is lost: a ring stays closed (where the topology does not suit that many, it stays as it
+ * was after the last join). Two entries for one number (the lowest rank died in between): the smaller
  * node id keeps it. */
 #include "daemon/node/job.h"
 
@@ -44,6 +45,20 @@ uint64_t elastic_active(const struct job_record *r)
 		start |= r->ranks[i].active == 0 ? BIT(i) : 0;
 	}
 	return start;
+}
+
+static int fits(const struct job *j, uint32_t n)
+{
+	struct topology t;
+
+	return topology_parse(&t, j->rec.terms.topology, NULL) == ST_OK && topology_check(&t, n, NULL) == ST_OK;
+}
+
+uint64_t elastic_graph(const struct job *j)
+{
+	uint64_t left = j->phase.left;
+
+	return j->rec.terms.elastic && left != 0 && fits(j, (uint32_t)__builtin_popcountll(left)) ? left : elastic_active(&j->rec);
 }
 
 int elastic_is_pending(const struct job_rank *rank)
@@ -109,13 +124,6 @@ static int somebody_is_on_the_way(const struct job *j, const struct step *st)
 		if (elastic_is_pending(&j->rec.ranks[i]) && !members_is_gone(st->members, &j->rec.ranks[i].view.node))
 			return 1;
 	return 0;
-}
-
-static int fits(const struct job *j, uint32_t n)
-{
-	struct topology t;
-
-	return topology_parse(&t, j->rec.terms.topology, NULL) == ST_OK && topology_check(&t, n, NULL) == ST_OK;
 }
 
 /* Is it this node's to let one in, and is there room for one? */

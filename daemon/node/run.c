@@ -218,11 +218,11 @@ static void tell_gone(struct job *j, struct step *st)
 			tell_gone_rank(j, st, i);
 }
 
-/* A rank has come, or has its place in the graph now. One that joins itself knows its graph. */
+/* A rank has come and has its place in the graph, or one is lost and has none. One that joins itself knows its graph. */
 static void tell_roster(struct job *j, struct step *st)
 {
 	struct job_worker *w = &j->worker;
-	uint64_t active = elastic_active(&j->rec), neighbours;
+	uint64_t active = elastic_graph(j), neighbours;
 	struct worker_msg msg = {.type = WORKER_ROSTER};
 	struct error err = {0};
 

@@ -54,18 +54,40 @@ void gather_set_vectors(struct gather *g, const real *x, real *mean)
 
 /* ---- the tree ---- */
 
-/* Fill parent and children by slot. A tree neighbour without a link is as good as lost. Returns 0 when
- * this rank has no part, or no way to the root. */
-static int plan_tree(struct gather *g, uint64_t ranks, struct collect_config *tree)
+/* Who is above whom; 0: this rank has no part, or no way to the root. */
+static int span(struct gather *g, uint64_t ranks)
 {
 	uint8_t present[TOPOLOGY_MAX_RANKS] = {0};
-	uint32_t self = g->cfg.rank;
-	int slot;
 
 	for (uint32_t r = 0; r < g->cfg.n_ranks; r++)
 		present[r] = (uint8_t)(ranks >> r & 1);
 	(void)graph_spanning_tree(g->cfg.graph, present, g->parent_of);
-	if (!present[self] || g->parent_of[self] == GRAPH_NO_PARENT)
+	return present[g->cfg.rank] && g->parent_of[g->cfg.rank] != GRAPH_NO_PARENT;
+}
+
+int32_t gather_missing(struct gather *g, uint64_t ranks, uint64_t gone)
+{
+	uint32_t self = g->cfg.rank;
+
+	if (!span(g, ranks))
+		return -1;
+	for (uint32_t r = 0; r < g->cfg.n_ranks; r++) {
+		int is_next = r != self && (g->parent_of[r] == self || g->parent_of[self] == r);
+
+		if (is_next && (gone >> r & 1) == 0 && links_slot_of(g->cfg.links, r) < 0)
+			return (int32_t)r;
+	}
+	return -1;
+}
+
+/* Fill parent and children by slot. A tree neighbour without a link is as good as lost. Returns 0 when
+ * this rank has no part, or no way to the root. */
+static int plan_tree(struct gather *g, uint64_t ranks, struct collect_config *tree)
+{
+	uint32_t self = g->cfg.rank;
+	int slot;
+
+	if (!span(g, ranks))
 		return 0;
 	g->is_root = g->parent_of[self] == self;
 	slot = g->is_root ? -1 : links_slot_of(g->cfg.links, g->parent_of[self]);

@@ -34,6 +34,9 @@ void gather_destroy(struct gather *g);
 /* The graph is another one from the next plan on. */
 void gather_set_graph(struct gather *g, const struct graph *graph, uint32_t n_ranks);
 
+/* The lowest rank next to this one in the tree over `ranks` that has no link and is not `gone`; -1: there is none. */
+int32_t gather_missing(struct gather *g, uint64_t ranks, uint64_t gone);
+
 /* A plan that is not greater than the one at hand is ignored. Compute must be at rest. */
 void gather_start(struct gather *g, uint32_t plan, uint64_t ranks);
 

@@ -48,25 +48,34 @@ void late_serve(void *data, uint32_t slot, uint64_t step)
 		links_close(w->links, slot, err.msg);
 }
 
+enum status late_graph(struct worker *w, uint32_t n_ranks, uint64_t active, struct error *err)
+{
+	struct graph *graph;
+	enum status st = graph_build_over(&graph, &w->topology, n_ranks, active, w->spec.seed, err);
+
+	if (st != ST_OK)
+		return st;
+	gather_set_graph(w->gather, graph, n_ranks);
+	graph_destroy(w->graph);
+	w->graph = graph;
+	return ST_OK;
+}
+
 void late_roster(struct worker *w)
 {
 	const struct worker_roster *r = &w->roster;
-	struct graph *graph;
 	struct error err = {0};
 
 	if (r->n_ranks == 0 || w->roster_told)
 		return;
 	w->roster_told = 1;
-	if (graph_build_over(&graph, &w->topology, r->n_ranks, r->active, w->spec.seed, &err) != ST_OK) {
+	if (late_graph(w, r->n_ranks, r->active, &err) != ST_OK) {
 		worker_fail(w, &err);
 		return;
 	}
 	w->setup.n_ranks = r->n_ranks;
 	w->setup.neighbours = r->neighbours;
 	links_set_ranks(w->links, r->n_ranks);
-	gather_set_graph(w->gather, graph, r->n_ranks);
-	graph_destroy(w->graph);
-	w->graph = graph;
 	report_log_f(w, 1, "%u ranks have a place in the graph now", (unsigned)__builtin_popcountll(r->active));
 	rounds_neighbours(w->rounds, r->n_ranks, r->neighbours);
 }

@@ -66,6 +66,10 @@ uint64_t worker_round(const struct worker *w)
 
 int32_t worker_waiting_for(const struct worker *w)
 {
+	int32_t rank = closing_waits_for(w);
+
+	if (rank >= 0)
+		return rank;
 	return w->pipe != NULL ? pipe_waiting_for(w->pipe) : rounds_waiting_for(w->rounds);
 }
 

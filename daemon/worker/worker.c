@@ -12,15 +12,12 @@
 
 #define TICK_MS 500U
 #define LAST_WORDS_MS 1000U /* for the daemon to read why we end */
-#define NO_MEAN_WAIT_MS 10000U /* for a new plan after a lost parent: a node is dead after 5 s without a session */
 #define SLOW_CALLS 10U     /* load and evaluate may take so many step timeouts */
 
 static void on_daemon_frame(void *data, struct conn *c, const struct frame *f);
 static void on_daemon_close(void *data, struct conn *c, const struct error *why);
 static void on_setup(struct worker *w, struct worker_setup *setup);
 static void on_links(void *data, const struct links_event *ev);
-static void on_gathered(void *data, uint32_t ranks);
-static void on_saved(struct worker *w);
 static void on_tick(uv_timer_t *t);
 
 /* ---- ends ---- */
@@ -47,10 +44,8 @@ static void on_daemon_close(void *data, struct conn *c, const struct error *why)
 	_exit(w->phase == WORKER_PHASE_LEFT ? 0 : 1);
 }
 
-static void leave_when_links_are_gone(struct worker *w)
+void worker_leave(struct worker *w)
 {
-	if (w->phase != WORKER_PHASE_LEAVING || w->n_links > 0)
-		return;
 	w->phase = WORKER_PHASE_LEFT;
 	conn_close(w->daemon, LAST_WORDS_MS, NULL);
 }
@@ -101,7 +96,7 @@ static void on_order_done(void *data)
 		rounds_evaluated(w->rounds);
 		break;
 	case ORDER_SAVE:
-		on_saved(w);
+		closing_saved(w);
 		break;
 	}
 }
@@ -158,7 +153,7 @@ static enum status make_gather(struct worker *w, struct error *err)
 {
 	struct gather_config cfg = {.links = w->links, .rank = w->setup.rank, .n_ranks = w->setup.n_ranks,
 			.segment = worker_segment(w), .window = WORKER_WINDOW, .is_sum = w->pipe != NULL, .graph = w->graph,
-			.data = w, .over = on_gathered, .fail = worker_fail};
+			.data = w, .over = closing_gathered, .fail = worker_fail};
 
 	if (w->pipe == NULL) {
 		cfg.x = trainer_x(w->trainer);
@@ -255,7 +250,7 @@ static void on_link_closed(struct worker *w, const struct links_event *ev)
 	report_link(w, ev->link, ev->rank, 0, ev->why);
 	gather_link(w->gather, ev);
 	w->n_links--;
-	leave_when_links_are_gone(w);
+	closing_consider(w);
 }
 
 static void on_links(void *data, const struct links_event *ev)
@@ -280,75 +275,8 @@ static void on_links(void *data, const struct links_event *ev)
 		on_link_closed(w, ev);
 	else if (ev->type == LINKS_UP || ev->type == LINKS_OPEN)
 		report_new_links(w);
-}
-
-/* ---- the mean and the end ---- */
-
-static void gather_if_asked(struct worker *w)
-{
-	struct error err = {0};
-
-	if (w->phase != WORKER_PHASE_TRAINED && w->phase != WORKER_PHASE_COLLECTING)
-		return;
-	if (w->collect.plan <= gather_plan(w->gather))
-		return;
-	if (w->pipe != NULL && worker_round(w) == 0) {
-		on_saved(w); /* stopped before the first step: there is no model */
-		return;
-	}
-	if (w->pipe != NULL && pipe_job_model(w, &err) != ST_OK) {
-		worker_fail(w, &err);
-		return;
-	}
-	w->phase = WORKER_PHASE_COLLECTING;
-	w->no_mean_at_ms = 0;
-	gather_start(w->gather, w->collect.plan, w->collect.ranks);
-}
-
-void worker_trained(void *data, int stopped)
-{
-	struct worker *w = data;
-
-	w->phase = WORKER_PHASE_TRAINED;
-	w->stopped = stopped;
-	w->rest_since_ns = 0;
-	report_trained(w);
-	report_progress(w);
-	gather_if_asked(w);
-}
-
-static void save(struct worker *w)
-{
-	w->phase = WORKER_PHASE_SAVING;
-	worker_give_order(w, ORDER_SAVE, 0, 0);
-}
-
-static void on_gathered(void *data, uint32_t ranks)
-{
-	struct worker *w = data;
-
-	if (w->phase != WORKER_PHASE_COLLECTING)
-		return;
-	w->mean_ranks = ranks;
-	if (w->pipe != NULL && ranks < w->setup.n_ranks) {
-		pipe_job_not_whole(w, ranks);
-		return;
-	}
-	if (ranks > 0) {
-		save(w);
-		return;
-	}
-	report_log(w, 2, "no mean model: the rank above in the tree is lost; waiting for another plan");
-	w->no_mean_at_ms = uv_now(w->loop) + NO_MEAN_WAIT_MS;
-}
-
-static void on_saved(struct worker *w)
-{
-	report_mean(w);
-	report_done(w);
-	w->phase = WORKER_PHASE_LEAVING;
-	links_finish(w->links, (unsigned)w->spec.link_timeout_ms);
-	leave_when_links_are_gone(w);
+	if (ev->type == LINKS_UP)
+		closing_consider(w);
 }
 
 /* ---- the clock ---- */
@@ -393,8 +321,7 @@ static void on_tick(uv_timer_t *t)
 		links_tick(w->links, worker_round(w), worker_waiting_for(w));
 		report_progress(w);
 	}
-	if (w->phase == WORKER_PHASE_COLLECTING && w->no_mean_at_ms != 0 && uv_now(w->loop) >= w->no_mean_at_ms)
-		save(w);
+	closing_consider(w);
 }
 
 /* ---- the daemon ---- */
@@ -415,6 +342,7 @@ static void on_daemon_msg(struct worker *w, struct worker_msg *m)
 			w->gone |= (uint64_t)1 << m->u.gone.rank;
 		pipe_job_gone(w, m->u.gone.rank, m->u.gone.why);
 		pass_news(w);
+		closing_consider(w);
 		break;
 	case WORKER_ROSTER:
 		w->roster = m->u.roster;
@@ -426,9 +354,7 @@ static void on_daemon_msg(struct worker *w, struct worker_msg *m)
 		pass_news(w);
 		break;
 	case WORKER_COLLECT:
-		w->collect = m->u.collect;
-		if (w->gather != NULL)
-			gather_if_asked(w);
+		closing_plan(w, &m->u.collect);
 		break;
 	case WORKER_QUIT:
 		_exit(0);

@@ -73,6 +73,7 @@ struct worker {
 	uint32_t mean_ranks;
 	uint32_t n_mean_metrics;     /* the root's, filled by the SAVE order */
 	struct dadam_metric mean_metrics[DADAM_MAX_METRICS];
+	uint64_t plan_by_ms;         /* until then the plan waits for links */
 	uint64_t no_mean_at_ms;      /* give up waiting for another plan; 0: not waiting */
 	real *model, *sum;           /* pipeline jobs, once trained: own part of the model; all of it */
 	uint64_t fail_at_ms;         /* pipeline jobs: a rank is lost; 0: none */
@@ -87,6 +88,7 @@ void worker_fail(void *w, const struct error *err);
 /* The model is loaded: make links and machines, READY. */
 void worker_loaded(struct worker *w);
 void worker_trained(void *w, int stopped);
+void worker_leave(struct worker *w); /* all is said and the links have ended: the process ends */
 
 /* What both kinds of jobs have: figures, plugin instances (NULL: no more), the vector to save. */
 void worker_figures(struct worker *w, struct trainer_report *out, uint64_t *steps_total);
@@ -102,6 +104,14 @@ MUST_CHECK enum status gossip_job_setup(struct worker *w, struct error *err);
 void gossip_job_links(struct worker *w, struct links_config *cfg);
 MUST_CHECK enum status gossip_job_machines(struct worker *w, struct error *err); /* after the links */
 void gossip_job_order(struct worker *w); /* [compute] LOAD, STEPS, EVALUATE */
+
+/* closing.c. A new plan for the mean; the mean is here, of `ranks` (0: there is none); the files are written. Consider: something
+ * that the end may have waited for has changed, or time has passed. */
+void closing_plan(struct worker *w, const struct worker_collect *plan);
+void closing_gathered(void *w, uint32_t ranks);
+void closing_saved(struct worker *w);
+void closing_consider(struct worker *w);
+int32_t closing_waits_for(const struct worker *w); /* the plan's tree needs a link to that rank; -1: to none */
 
 /* pipe_job.c */
 MUST_CHECK enum status pipe_job_setup(struct worker *w, struct error *err);
@@ -120,6 +130,7 @@ MUST_CHECK enum status save_models(struct worker *w, struct error *err);
 void late_want_copy(struct worker *w);
 void late_copied(struct worker *w, const struct link_msg *m);
 void late_serve(void *w, uint32_t slot, uint64_t step); /* send a copy on slot; compute is at rest */
+MUST_CHECK enum status late_graph(struct worker *w, uint32_t n_ranks, uint64_t active, struct error *err); /* w->graph is built anew */
 void late_roster(struct worker *w); /* the newest ROSTER: another graph, for the rounds and for the closing mean */
 
 /* To the daemon, on the loop thread. Failing to say something is not told: the daemon's end is seen. */

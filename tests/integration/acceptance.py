@@ -264,19 +264,20 @@ RANDOM_TRACE = [(50, "leave", 1), (100, "join", 1), (150, "leave", 6), (200, "jo
 
 
 def churn(cluster, nodes, trace):
-    """An elastic job of 900 steps, tested every 2 (so that a step takes long beside a daemon's start): at each event a
-    daemon is killed or started again. The job at its end, and the steps at which it was so."""
+    """An elastic job of 900 steps, tested at every step (so that a step takes long beside a daemon's start, and beside the
+    5 s after which a node counts as lost and the ring is closed without it): at each event a daemon is killed or started
+    again. The job at its end, and the steps at which it was so."""
     path = os.path.join(cluster.dir, "job.yaml")
     with open(path, "w", encoding="utf-8") as f:
-        f.write(spec(900, elastic="on", workers=dict(min=8, max=8, wait="1m"), timeouts=dict(link="1s"), evaluate=dict(every=2)))
+        f.write(spec(900, elastic="on", workers=dict(min=8, max=8, wait="1m"), timeouts=dict(link="1s"), evaluate=dict(every=1)))
     job = nodes[0].ctl("submit", path, "--id-only").stdout.strip()
     seen = []
 
     def here():
         return next(n for n in nodes if n.running())
 
-    def joined(name):
-        found = [r for r in show(here(), job)["ranks"] if r["name"] == name][-1:]
+    def joined(name, n_before):
+        found = [r for r in show(here(), job)["ranks"][n_before:] if r["name"] == name]
         return found[0] if found and found[0]["state"] in ("running", "trained", "done") else None
     for step, what, k in trace:
         cluster.wait(60, lambda: show(here(), job)["step"] >= step, f"step {step}", every=0.01)
@@ -284,8 +285,9 @@ def churn(cluster, nodes, trace):
             nodes[k].kill()
             seen.append(show(here(), job)["step"])
         else:
+            n_before = len(show(here(), job)["ranks"])
             nodes[k].start()
-            seen.append(cluster.wait(60, lambda: joined(nodes[k].name), f"{nodes[k].name} has a rank again", every=0.01)["step"])
+            seen.append(cluster.wait(60, lambda: joined(nodes[k].name, n_before), f"{nodes[k].name} has a rank again", every=0.01)["step"])
     end = expect_done(ended(cluster, here(), job, 200))
     for n in nodes:
         if not n.running():

@@ -1,5 +1,6 @@
 /* Real workers, no daemon: three of a ring run, a fourth comes. It gets a copy from rank 0, takes its place between
- * ranks 2 and 0, and all four end at the same step with one mean; another one dies on its way, and nobody minds. */
+ * ranks 2 and 0, and all four end at the same step with one mean; another one dies on its way, and nobody minds.
+ * A ring of four that loses one is closed again. The closing mean waits for a link that its tree needs, not for ever. */
 #include "tests/integration/worker_driver.h"
 
 #include <signal.h>
@@ -131,6 +132,92 @@ static void die(int with_links)
 	driver_ok("a rank that is killed %s hurts nobody", with_links ? "after it has joined" : "while it gets its copy");
 }
 
+/* ---- a ring that is closed again ---- */
+
+static int rank_0_has_run(const struct driver *d, void *data)
+{
+	return d->ranks[0].last.view.step >= *(const uint64_t *)data;
+}
+
+static int is_linked_anew(const struct driver *d, void *data)
+{
+	(void)data;
+	return (d->ranks[1].links_up >> 3 & 1) != 0 && (d->ranks[3].links_up >> 1 & 1) != 0;
+}
+
+static void close_ring(void)
+{
+	char elastic_spec[sizeof spec + 20];
+	uint64_t step = 30;
+	struct driver d;
+
+	(void)snprintf(elastic_spec, sizeof elastic_spec, "%selastic: on\n", spec);
+	driver_init(&d, 4, "slow", elastic_spec);
+	driver_start(&d);
+	if (driver_until(&d, rank_0_has_run, &step, DEADLINE_MS) != 0)
+		driver_die("not at step 30");
+	driver_kill(&d, 2, SIGKILL);
+	d.neighbours[1] = 1 << 0 | 1 << 3;
+	d.neighbours[3] = 1 << 0 | 1 << 1;
+	tell_roster(&d, 0, 11);
+	tell_roster(&d, 1, 11);
+	tell_roster(&d, 3, 11);
+	driver_link(&d, 1, 3);
+	until(&d, is_linked_anew, "ranks 1 and 3 have a link");
+	if (driver_run(&d, DEADLINE_MS) != 0)
+		driver_die("not over");
+	if (d.ranks[0].mean.of != 3 || strstr((char *)d.ranks[1].log.data, "links to ranks 0 3") == NULL)
+		driver_die("mean of %u; rank 1:\n%s", d.ranks[0].mean.of, (char *)d.ranks[1].log.data);
+	driver_fini(&d);
+	driver_ok("a ring of four that loses rank 2 is closed between ranks 1 and 3, and the mean is of 3");
+}
+
+/* ---- the closing mean and its links ---- */
+
+static int all_trained(const struct driver *d, void *data)
+{
+	(void)data;
+	for (uint32_t r = 0; r < d->n; r++)
+		if (d->ranks[r].last.state != CONTROL_RANK_TRAINED)
+			return 0;
+	return 1;
+}
+
+static int waits_for_0(const struct driver *d, void *data)
+{
+	(void)data;
+	return d->ranks[1].last.view.waiting_for == 0;
+}
+
+/* Ranks 0 and 1 are next to each other in the ring's tree, but have no link when the plan comes. */
+static void mean_without_a_link(int comes)
+{
+	struct worker_msg plan = {.type = WORKER_COLLECT, .u.collect = {.plan = 1, .ranks = 7}};
+	char short_spec[sizeof spec + 40];
+	struct driver d;
+
+	(void)snprintf(short_spec, sizeof short_spec, "%stimeouts: {link: %s}\n", spec, comes ? "30s" : "1s");
+	driver_init(&d, 3, "slow", short_spec);
+	d.no_links = d.no_mean = 1;
+	d.neighbours[0] = d.neighbours[1] = 1 << 2;
+	driver_start(&d);
+	driver_link(&d, 0, 2);
+	driver_link(&d, 1, 2);
+	until(&d, all_trained, "trained");
+	for (uint32_t r = 0; r < 3; r++)
+		driver_send(&d, r, &plan);
+	until(&d, waits_for_0, "rank 1 says that it waits for rank 0");
+	if (comes)
+		driver_link(&d, 0, 1);
+	if (driver_run(&d, DEADLINE_MS) != 0)
+		driver_die("not over");
+	if (d.ranks[0].mean.of != (comes ? 3U : 2U))
+		driver_die("the mean is of %u", d.ranks[0].mean.of);
+	driver_fini(&d);
+	driver_ok(comes ? "the closing mean waits for a link that its tree needs"
+			: "a link that does not come holds the mean for two link time-outs, then it is of those who are there");
+}
+
 int main(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -138,6 +225,9 @@ int main(void)
 	join();
 	die(0);
 	die(1);
+	close_ring();
+	mean_without_a_link(1);
+	mean_without_a_link(0);
 	driver_plan();
 	return 0;
 }

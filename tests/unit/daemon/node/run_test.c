@@ -344,3 +344,42 @@ Test(run, words_of_an_unknown_job_or_of_no_worker_are_ignored)
 	one_step(&o, &(struct node_event){.type = NODE_EV_WORKER_EXIT, .job = one_id(1)});
 	cr_assert_eq(one_rank(&o, 1).state, CONTROL_RANK_LOST);
 }
+
+/* ---- elastic: on ---- */
+
+static void up_elastic(void)
+{
+	static const uint8_t four[] = {0x10, 0x50, 0x90, 0xd0};
+	struct peer_msg record = one_record(0x10, 1, 4), roster = one_roster(0x10, 1, four, 4), offer = {.type = PEER_JOB_OFFER};
+
+	one_init(&o);
+	one_start(&o);
+	one_peer(&o, 1, 0x10);
+	one_peer(&o, 2, 0x90);
+	one_peer(&o, 3, 0xd0);
+	record.u.record.terms.elastic = roster.u.record.terms.elastic = 1;
+	offer.u.job_offer.job = one_job_id();
+	offer.u.job_offer.ballot = record.u.record.ballot;
+	one_msg(&o, 1, &record);
+	one_msg(&o, 1, &offer);
+	one_checked(&o, 1, "");
+	one_msg(&o, 1, &roster);
+	one_ready(&o);
+	one_progress(&o, CONTROL_RANK_RUNNING);
+}
+
+TestSuite(run_elastic, .init = up_elastic, .fini = down);
+
+Test(run_elastic, a_ring_that_loses_a_rank_is_closed_without_it)
+{
+	const struct worker_msg *m;
+
+	cr_assert_null(one_ordered(&o, WORKER_ROSTER), "the graph of the start is in the setup");
+	one_rank_is(&o, 2, 0x10, 1, 2, 0x90, CONTROL_RANK_LOST, "worker was killed");
+	m = one_ordered(&o, WORKER_ROSTER);
+	cr_assert_not_null(m);
+	cr_assert_eq(m->u.roster.active, 1 << 0 | 1 << 1 | 1 << 3);
+	cr_assert_eq(m->u.roster.neighbours, 1 << 0 | 1 << 3, "rank 1 of the ring 0 1 3");
+	one_tick(&o, o.now + 100);
+	cr_assert_null(one_ordered(&o, WORKER_ROSTER), "once");
+}
