@@ -146,7 +146,7 @@ struct control_rank {
 	char node_name[64];
 	enum control_rank_state state;
 	char why[200];           /* FAILED, LOST: the sentence */
-	char hint[200];          /* what to do next; may be empty */
+	char hint[128];          /* what to do next; may be empty */
 	uint64_t step, round;
 	double loss;             /* of recent mini-batches, NAN before the first */
 	uint64_t payload_bytes;  /* model bytes sent, before the lossless stage, all links */
