@@ -7,6 +7,7 @@
 #include "ctl/shell.h"
 #include "libcore/settings/job_spec.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -93,9 +94,12 @@ int cmd_stop(struct shell *sh)
 /* The topology that the workers build from the job's words. spec holds its text, and is the caller's (job_spec_fini). */
 static enum status read_topology(struct topology *out, struct job_spec *spec, const struct control_job *job, struct error *err)
 {
+	char id[ID_SHORT_SIZE];
+
+	id_short(id, &job->id);
 	if (job->n_ranks == 0) {
 		(void)error_set(err, ST_STATE, "the job has no ranks yet: %s", job->why);
-		error_hint(err, "dadamctl watch shows when it starts");
+		error_hint(err, "wait for it: dadamctl watch %s", id);
 		return ST_STATE;
 	}
 	if (job->spec == NULL || job_spec_parse(spec, "spec", job->spec, strlen(job->spec), NULL) != ST_OK) {
@@ -105,7 +109,13 @@ static enum status read_topology(struct topology *out, struct job_spec *spec, co
 	return topology_parse(out, spec->topology, err);
 }
 
-static int print_schedule(struct shell *sh, const struct control_job *job)
+/* No graph: a one-peer schedule. */
+static double round_bytes(const struct control_job *job, const struct job_spec *spec, const struct graph *g)
+{
+	return job->spec != NULL ? topology_round_bytes(job, spec, g) : (double)NAN;
+}
+
+static int print_schedule(struct shell *sh, const struct control_job *job, const struct job_spec *spec)
 {
 	struct error err = {0};
 	double gap = 0;
@@ -115,11 +125,13 @@ static int print_schedule(struct shell *sh, const struct control_job *job)
 		return shell_fail(sh, &err, EXIT_FAILED);
 	page_init(&p, shell_view(sh));
 	if (sh->args->output == OUTPUT_JSON)
-		json_schedule(&p, job, gap);
+		json_schedule(&p, job, gap, round_bytes(job, spec, NULL));
 	else if (sh->args->dot)
 		render_schedule_dot(&p, job);
 	else
 		render_schedule(&p, job, gap);
+	if (sh->args->output != OUTPUT_JSON && !sh->args->dot && job->spec != NULL)
+		render_round_bytes(&p, job, spec, NULL);
 	return shell_print(sh, &p);
 }
 
@@ -129,7 +141,7 @@ static int print_graph(struct shell *sh, const struct control_job *job, const st
 	struct error err = {0};
 	double gap = 0;
 	struct page p;
-	enum status st = graph_build(&whole, t, job->n_ranks, spec->seed, &err);
+	enum status st = topology_graph(&whole, t, job, spec->seed, &err);
 
 	if (st == ST_OK)
 		st = topology_present(&g, &gap, whole, job, &err);
@@ -138,7 +150,7 @@ static int print_graph(struct shell *sh, const struct control_job *job, const st
 		return shell_fail(sh, &err, EXIT_FAILED);
 	page_init(&p, shell_view(sh));
 	if (sh->args->output == OUTPUT_JSON)
-		json_topology(&p, job, g, gap);
+		json_topology(&p, job, g, gap, round_bytes(job, spec, g));
 	else if (job->stages > 0 && sh->args->dot)
 		render_chain_dot(&p, job);
 	else if (job->stages > 0)
@@ -166,7 +178,7 @@ int cmd_topology(struct shell *sh)
 	if (read_topology(&t, &spec, &resp.jobs[0], &err) != ST_OK)
 		with = shell_fail(sh, &err, EXIT_FAILED);
 	else if (t.kind == TOPOLOGY_ONE_PEER)
-		with = print_schedule(sh, &resp.jobs[0]);
+		with = print_schedule(sh, &resp.jobs[0], &spec);
 	else
 		with = print_graph(sh, &resp.jobs[0], &t, &spec);
 	job_spec_fini(&spec);

@@ -6,6 +6,7 @@
 #include "ctl/render_peer.h"
 #include "ctl/render_pipeline.h"
 #include "ctl/render_text.h"
+#include "ctl/render_topology.h"
 #include "ctl/show.h"
 #include "libcore/topology/schedule.h"
 #include "libcore/topology/weights.h"
@@ -430,7 +431,8 @@ void json_version(struct page *p, const struct control_status *daemon)
 	close_doc(p, doc, PRINT_FLAGS);
 }
 
-static json_t *edges_array(const struct graph *g, uint32_t rank)
+/* weights: none in a pipeline, whose ranks do not mix. */
+static json_t *edges_array(const struct graph *g, uint32_t rank, bool weights)
 {
 	const uint32_t *neighbours = graph_neighbours(g, rank);
 	json_t *list = json_array();
@@ -439,7 +441,8 @@ static json_t *edges_array(const struct graph *g, uint32_t rank)
 		json_t *edge = json_object();
 
 		set(edge, "rank", integer(neighbours[i]));
-		set(edge, "weight", number(weights_metropolis(graph_degree(g, rank), graph_degree(g, neighbours[i]))));
+		if (weights)
+			set(edge, "weight", number(weights_metropolis(graph_degree(g, rank), graph_degree(g, neighbours[i]))));
 		add(list, edge);
 	}
 	return list;
@@ -464,23 +467,28 @@ static void close_topology(struct page *p, json_t *doc, const struct control_job
 	close_doc(p, doc, PRINT_FLAGS);
 }
 
-void json_topology(struct page *p, const struct control_job *job, const struct graph *g, double gap)
+void json_topology(struct page *p, const struct control_job *job, const struct graph *g, double gap, double round_bytes)
 {
 	json_t *doc = open_doc("dadam.topology/1"), *ranks = json_array();
 
 	for (uint32_t i = 0; i < job->n_ranks_sent && i < graph_n(g); i++) {
 		const struct control_rank *r = &job->ranks[i];
-		json_t *o = topology_rank(r);
+		json_t *o;
 
-		set(o, "neighbours", edges_array(g, r->rank < graph_n(g) ? r->rank : i));
+		if (!topology_has_place(job, r->rank))
+			continue;
+		o = topology_rank(r);
+		set(o, "neighbours", edges_array(g, r->rank < graph_n(g) ? r->rank : i, job->stages == 0));
 		if (r->n_stages > 0)
 			set(o, "stages", stages_array(r));
 		add(ranks, o);
 	}
-	close_topology(p, doc, job, gap, ranks);
+	if (job->stages == 0)
+		set(doc, "round_bytes", number(round_bytes));
+	close_topology(p, doc, job, job->stages == 0 ? gap : (double)NAN, ranks);
 }
 
-void json_schedule(struct page *p, const struct control_job *job, double gap)
+void json_schedule(struct page *p, const struct control_job *job, double gap, double round_bytes)
 {
 	json_t *doc = open_doc("dadam.topology/1"), *ranks = json_array();
 
@@ -493,6 +501,7 @@ void json_schedule(struct page *p, const struct control_job *job, double gap)
 		add(ranks, o);
 	}
 	set(doc, "rounds", integer(schedule_period(job->n_ranks)));
+	set(doc, "round_bytes", number(round_bytes));
 	close_topology(p, doc, job, gap, ranks);
 }
 

@@ -20,11 +20,12 @@ void json_logs(struct page *p, const char *job, const char *text, size_t len, in
 void json_export(struct page *p, const char *job, const char *file, uint64_t bytes);        /* dadam.export/1 */
 void json_version(struct page *p, const struct control_status *daemon);                     /* dadam.version/1; NULL: no daemon */
 
-/* dadam.topology/1; g: ranks are its nodes. */
-void json_topology(struct page *p, const struct control_job *job, const struct graph *g, double gap);
+/* dadam.topology/1; g: ranks are its nodes. round_bytes: of topology_round_bytes(). A pipeline has neither weights, gap
+ * nor bytes of a round. */
+void json_topology(struct page *p, const struct control_job *job, const struct graph *g, double gap, double round_bytes);
 
 /* The same for a one-peer schedule: ranks name whom they hear in each round of a turn. */
-void json_schedule(struct page *p, const struct control_job *job, double gap);
+void json_schedule(struct page *p, const struct control_job *job, double gap, double round_bytes);
 
 /* {"error":{"status":...,"message":...,"hint":...,"exit":N}} on one line. */
 void json_error(struct page *p, const struct error *err, int exit_status);

@@ -6,6 +6,7 @@
 #include "libcore/base/mem.h"
 #include "libcore/topology/weights.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,11 +55,33 @@ static enum status gap_of(double *gap, const struct graph *g, struct error *err)
 	return st;
 }
 
+bool topology_has_place(const struct control_job *job, uint32_t rank)
+{
+	return job->active == 0 || (job->active >> rank & 1) != 0;
+}
+
+static uint32_t places(const struct control_job *job, uint32_t n)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		count += topology_has_place(job, i);
+	return count;
+}
+
+enum status topology_graph(struct graph **out, const struct topology *t, const struct control_job *job, uint64_t seed,
+		struct error *err)
+{
+	if (job->active == 0)
+		return graph_build(out, t, job->n_ranks, seed, err);
+	return graph_build_over(out, t, job->n_ranks, job->active, seed, err);
+}
+
 bool topology_is_present(const struct control_job *job, uint32_t rank)
 {
 	const struct control_rank *r = find_rank(job, rank);
 
-	return r == NULL || (r->state != CONTROL_RANK_LOST && r->state != CONTROL_RANK_FAILED);
+	return topology_has_place(job, rank) && (r == NULL || (r->state != CONTROL_RANK_LOST && r->state != CONTROL_RANK_FAILED));
 }
 
 /* Keep the edges between ranks that are there; number[] becomes their place among those. */
@@ -154,11 +177,13 @@ void render_topology(struct page *p, const struct control_job *job, const struct
 	page_clean(p, job->name);
 	page_put(p, " %s  ", id);
 	page_clean(p, job->topology);
-	page_put(p, " of %u  %zu links  Metropolis weights  spectral gap %.4f\n\n", graph_n(g), graph_n_edges(g), gap);
+	page_put(p, " of %u  %zu links  Metropolis weights  spectral gap %.4f\n\n", places(job, graph_n(g)), graph_n_edges(g), gap);
 	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < graph_n(g); i++) {
 		double own = neighbours_text(text, job, g, i);
 
+		if (!topology_has_place(job, i))
+			continue;
 		topology_label(label, job, i);
 		table_put(&t, PAINT_PLAIN, "%u", i);
 		table_put(&t, PAINT_PLAIN, "%s", label);
@@ -184,22 +209,39 @@ static double measured(const struct control_job *job, const struct graph *g)
 	return rounds > 0 && graph_n_edges(g) > 0 ? sent / rounds / (2 * (double)graph_n_edges(g)) : 0;
 }
 
+static bool sends_differences(const struct job_spec *spec)
+{
+	return spec->algorithm == JOB_CD_ADAM || spec->algorithm == JOB_CHOCO_SGD;
+}
+
+double topology_round_bytes(const struct control_job *job, const struct job_spec *spec, const struct graph *g)
+{
+	uint64_t n = job->n_ranks_sent > 0 ? job->ranks[0].n_params : 0;
+
+	if (n == 0 || job->n_ranks < 2)
+		return (double)NAN;
+	return g != NULL && sends_differences(spec) ? measured(job, g) : (double)n * sizeof(float);
+}
+
 void render_round_bytes(struct page *p, const struct control_job *job, const struct job_spec *spec, const struct graph *g)
 {
-	uint64_t n = job->n_ranks_sent > 0 ? job->ranks[0].n_params : 0, bytes = n * sizeof(float);
+	double bytes = topology_round_bytes(job, spec, g);
 	bool exact = spec->algorithm >= JOB_LOCAL_ADAM && spec->algorithm <= JOB_CENTRAL_SGD;
-	bool packed = spec->algorithm == JOB_CD_ADAM || spec->algorithm == JOB_CHOCO_SGD;
-	uint32_t every = spec->mix_moments_every;
+	char count[SHOW_SIZE];
 
-	if (n == 0 || graph_n(g) < 2)
+	if (isnan(bytes))
 		return;
-	if (packed)
-		page_put(p, "\nA round has sent %.0f bytes each way on a link (%s).\n", measured(job, g), spec->compress);
+	show_count(count, (uint64_t)(bytes + 0.5));
+	if (g == NULL)
+		page_put(p, "\nA round sends %s bytes from each rank to one other.\n", count);
+	else if (sends_differences(spec))
+		page_put(p, "\nA round has sent %s bytes each way on a link (%s).\n", count, spec->compress);
 	else
-		page_put(p, "\nA round sends %llu bytes each way on %s%s.\n", (unsigned long long)bytes, exact ? "the links of a spanning tree"
+		page_put(p, "\nA round sends %s bytes each way on %s%s.\n", count, exact ? "the links of a spanning tree"
 				: "every link", exact && graph_n_edges(g) >= graph_n(g) ? ", none on the others" : "");
-	if (!packed && spec->moments == JOB_MOMENTS_MIXED)
-		page_put(p, "With the moments %llu, in one round of %u.\n", (unsigned long long)(3 * bytes), every);
+	show_count(count, (uint64_t)(3 * bytes));
+	if (!sends_differences(spec) && spec->moments == JOB_MOMENTS_MIXED)
+		page_put(p, "With the moments %s, in one round of %u.\n", count, spec->mix_moments_every);
 }
 
 /* A Graphviz string: quotes and backslashes are escaped. */
@@ -220,6 +262,8 @@ void topology_dot_ranks(struct page *p, const char *kind, const struct control_j
 	put_quoted(p, label);
 	page_put(p, " {\n");
 	for (uint32_t i = 0; i < n; i++) {
+		if (!topology_has_place(job, i))
+			continue;
 		topology_label(label, job, i);
 		page_put(p, "\tr%u [label=", i);
 		put_quoted(p, label);

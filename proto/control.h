@@ -180,6 +180,7 @@ struct control_job {
 	char digest[17];         /* of the spec */
 	uint32_t workers_min, workers_max;
 	uint32_t n_ranks, n_left; /* with those that were lost, without them */
+	uint64_t active;         /* bits: ranks that the topology has a place for; 0: not known, all */
 	struct control_rank *ranks; /* n_ranks_sent of them: CONTROL_JOB only; owned by the struct */
 	uint32_t n_ranks_sent;
 	uint64_t step_min, step_max; /* over ranks that are alive */

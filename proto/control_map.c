@@ -90,6 +90,7 @@ static const struct map_field job[] = {
 		MAP_ARRAY_(23, T, mean_metrics, n_mean_metrics, CONTROL_MAX_METRICS, &map_metric),
 		MAP_UINT_(24, T, stages, 0, CONTROL_STAGES),
 		MAP_UINT_(25, T, n_left, 0, CONTROL_MAX_RANKS),
+		MAP_ANY_(26, T, active),
 };
 #undef T
 const struct map map_job = MAP_OF(control_job, dadam__job__descriptor, job);

@@ -70,6 +70,7 @@ static void fill_rank(struct control_rank *r, uint32_t rank)
 	TEXT(r->node_name);
 	r->state = within(CONTROL_RANK_INVITED, CONTROL_RANK_STOPPED);
 	TEXT(r->why);
+	TEXT(r->hint);
 	fill_progress(r);
 }
 
@@ -93,6 +94,7 @@ static void fill_job(struct control_job *j, int with_ranks)
 	j->workers_max = within(1, CONTROL_MAX_RANKS);
 	j->n_ranks = within(1, CONTROL_MAX_RANKS);
 	j->n_left = within(1, CONTROL_MAX_RANKS);
+	j->active = u64();
 	j->step_min = u64();
 	j->step_max = u64();
 	j->loss = real_number();

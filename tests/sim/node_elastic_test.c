@@ -1,8 +1,10 @@
 /* Stories of elastic jobs: nodes that come late get a rank while the job runs, and whoever dies meanwhile, the job
  * ends and all agree. */
+#include "libcore/base/mem.h"
 #include "tests/lib/sim_story.h"
 
 #include <criterion/criterion.h>
+#include <inttypes.h>
 
 #define N 4U
 #define LATE 3U
@@ -104,6 +106,7 @@ Test(node_elastic, a_rank_lost_makes_room_for_its_node_under_a_new_number)
 	static const struct sim_job three = {.name = "ctr", .min = 3, .max = 3, .elastic = 1};
 	struct sim_nodes *s = sim_story_begin(3, 8);
 	struct id job = sim_node_submit(s, 0, &three);
+	struct control_job view;
 
 	sim_story_must_be(s, job, CONTROL_RUNNING, 3000);
 	sim_node_kill_worker(s, 1, 9);
@@ -111,6 +114,10 @@ Test(node_elastic, a_rank_lost_makes_room_for_its_node_under_a_new_number)
 	cr_assert_eq(record(s, job)->n_ranks, 4);
 	cr_assert_eq(record(s, job)->ranks[1].view.state, CONTROL_RANK_LOST);
 	cr_assert_eq(record(s, job)->ranks[3].view.state, CONTROL_RANK_DONE, "%s", sim_node_trace(s));
+	cr_assert_eq(node_view_job(sim_node_at(s, 0), &job, &view), ST_OK);
+	cr_assert_eq(view.active, 0xd, "%" PRIx64, view.active); /* the lost one has no place in the graph */
+	mem_free(view.ranks);
+	mem_free(view.spec);
 	sim_story_end(s);
 }
 
