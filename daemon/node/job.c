@@ -120,6 +120,13 @@ static void meet(struct job *j, struct step *st)
 		text_put(step_note(st, NOTE_MET, &j->rec.ballot.proposer)->text, 64, "?");
 }
 
+/* A joiner that did not get so far does not, nor a rank that has trained and cannot save what it has, as on a full
+ * disk: the others have the mean. Without its last word a pipeline's model is not whole. */
+static int spoils_the_job(const struct job *j, const struct job_rank *rank)
+{
+	return phase_rank_counts(rank) && (rank->view.state != CONTROL_RANK_TRAINED || j->rec.terms.stages > 0);
+}
+
 void job_set_own(struct job *j, struct step *st, enum control_rank_state state, const char *why)
 {
 	int r = job_own_rank(j, &st->cfg->id);
@@ -128,8 +135,8 @@ void job_set_own(struct job *j, struct step *st, enum control_rank_state state, 
 	if (r < 0)
 		return;
 	rank = &j->rec.ranks[r];
-	if (state == CONTROL_RANK_FAILED && !phase_rank_counts(rank))
-		state = CONTROL_RANK_LOST; /* it did not get so far: the others go on */
+	if (state == CONTROL_RANK_FAILED && !spoils_the_job(j, rank))
+		state = CONTROL_RANK_LOST;
 	if (rank->view.state != state) {
 		j->store = 1;
 		step_job_log(st, &j->rec.id, NODE_LOG_INFO, "rank %d %s%s%s", r, control_rank_state_text(state), why[0] != '\0' ? ": " : "", why);

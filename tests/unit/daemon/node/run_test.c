@@ -257,6 +257,22 @@ Test(run, when_all_are_trained_the_lowest_plans_the_mean_and_its_ranks_are_told)
 	cr_assert_null(one_ordered(&o, WORKER_COLLECT));
 }
 
+Test(run, a_trained_rank_that_cannot_save_is_lost_and_the_job_is_done_without_it)
+{
+	struct worker_msg m = {.type = WORKER_FAILED, .u.failed = {.status = ST_IO, .why = "mean.safetensors: No space left on device"}};
+	char why[256];
+
+	one_ready(&o);
+	others_are(CONTROL_RANK_TRAINED);
+	one_progress(&o, CONTROL_RANK_TRAINED);
+	one_worker(&o, &m);
+	cr_assert_eq(one_rank(&o, 1).state, CONTROL_RANK_LOST);
+	cr_assert_str_eq(one_rank(&o, 1).why, "mean.safetensors: No space left on device");
+	others_are(CONTROL_RANK_DONE);
+	cr_assert_eq(one_phase(&o, why), CONTROL_DONE);
+	cr_assert_str_eq(why, "2 of 3 ranks finished; rank 1 (peer-50): mean.safetensors: No space left on device");
+}
+
 Test(run, a_rank_of_the_plan_that_is_lost_makes_a_new_plan_until_the_root_is_done)
 {
 	one_ready(&o);
