@@ -91,9 +91,9 @@ static enum status check_finite(const struct trainer *t, const real *vector, con
 
 	if (i == t->n)
 		return ST_OK;
-	(void)error_set(err, ST_NOT_FINITE, "%s of tensor %s is not finite at step %llu (element %zu of x is %g)",
+	(void)error_set(err, ST_NOT_FINITE, "%s of tensor %s is not finite at step %llu (element %zu of %s is %g)",
 			what, plugin_tensor_at(t->plugin, i), (unsigned long long)step,
-			i, (double)vector[i]);
+			i, vector == t->x ? "x" : "it", (double)vector[i]);
 	error_hint(err, "a smaller learning_rate often helps; nothing of this was sent to other ranks");
 	return ST_NOT_FINITE;
 }
