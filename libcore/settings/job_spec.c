@@ -114,6 +114,7 @@ static const struct setting rows[] = {
 	{"elastic", SETTING_SWITCH, 0, FIELD(elastic), .preset = "off",
 		.help = "nodes that come late join while it runs, up to workers.max"},
 	{"on_peer_loss", SETTING_ENUM, 0, FIELD(on_peer_loss), .words = losses, .later = losses_later,
+		.instead = "continue goes on without the node; a pipeline (pprs, agd, gd) cannot, it has fail only",
 		.preset = "continue", .help = "when a node goes away"},
 	{"finish", SETTING_ENUM, 0, FIELD(finish), .words = finishes, .preset = "local",
 		.help = "a rank's own model in the end, beside the mean of all: as it trained it, or average: that mean"},

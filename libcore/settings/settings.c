@@ -278,9 +278,12 @@ static enum status refuse_value(const struct settings *s, const struct setting *
 	settings_allowed(allowed, row);
 	if (row->type != SETTING_ENUM)
 		return yaml_refuse(err, s->source, at, "%s: found '%s', allowed: %s", e->path, shown, allowed);
-	if (is_later(row, text))
-		return yaml_refuse(err, s->source, at, "%s: '%s' comes with a later version, there is now: %s", e->path,
-				shown, allowed);
+	if (is_later(row, text)) {
+		(void)yaml_refuse(err, s->source, at, "%s: '%s' comes with a later version, there is now: %s", e->path, shown, allowed);
+		if (row->instead != NULL)
+			error_hint(err, "%s", row->instead);
+		return ST_INVALID;
+	}
 	while (row->words[n] != NULL)
 		n++;
 	near = nearest_word(text, row->words, n);

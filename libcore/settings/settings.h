@@ -55,6 +55,7 @@ struct setting {
 	double low, high;          /* REAL */
 	const char *const *words;  /* ENUM: the words, then NULL */
 	const char *const *later;  /* ENUM: words that a later version will know, then NULL; or NULL */
+	const char *instead;       /* of these: what to do now, a hint; or NULL */
 	const struct setting_word *named; /* INTEGER, REAL: words allowed beside numbers, whatever the range;
 	                                     NUMBERS: instead of the list, which is empty then; or NULL */
 	const char *nested;        /* the sentence for a list or group where one value belongs; or NULL */

@@ -337,6 +337,8 @@ static const struct {
 		"s.yaml:3:8: data.a: found a list with a list, allowed: one value or a list of values", NULL},
 	{GOOD "workers: {min: 4, max: 2}\n", "s.yaml:3:24: workers.max: found 2, allowed: at least workers.min, 4", NULL},
 	{GOOD "workers: {min: 65}\n", "s.yaml:3:16: workers.min: found '65', allowed: a whole number from 1 to 64", NULL},
+	{GOOD "on_peer_loss: wait\n", "s.yaml:3:15: on_peer_loss: 'wait' comes with a later version, there is now: continue, fail",
+		"continue goes on without the node; a pipeline (pprs, agd, gd) cannot, it has fail only"},
 	{GOOD "workers: {wait: 10}\n",
 		"s.yaml:3:17: workers.wait: found '10', allowed: a time from 0s to 30d, as 5s or 500ms", NULL},
 	{GOOD "topology: {edges: [[0, 1], [1, 64]]}\n",
