@@ -18,6 +18,7 @@ static const char *const gossip_keys[] = {"algorithm.period", "algorithm.beta1",
 	"algorithm.bias_correction", "algorithm.weight_decay", "algorithm.order", "algorithm.mix", "algorithm.moments",
 	"algorithm.mix_moments_every", "algorithm.compress", "algorithm.gossip_step", "data.split", "edges", "elastic", "finish",
 	"wire.zstd", "wire.delta"};
+static const char *const adam_keys[] = {"algorithm.beta1", "algorithm.beta2", "algorithm.tau", "algorithm.bias_correction"};
 static const char *const pipeline_keys[] = {"algorithm.samples", "algorithm.smoothing", "algorithm.theory.R",
 	"algorithm.theory.L", "stages", "cut", "place", "schedule", "wire.activations"};
 static const char *const noise_keys[] = {"algorithm.samples", "algorithm.smoothing", "algorithm.theory.R",
@@ -42,6 +43,41 @@ static const char *first_given(const struct settings *s, const char *const *keys
 
 /* ---- a gossip job ---- */
 
+static bool is_sgd(const struct job_spec *spec)
+{
+	return spec->algorithm == JOB_CHOCO_SGD || spec->algorithm == JOB_D_PSGD || spec->algorithm == JOB_LOCAL_SGD ||
+			spec->algorithm == JOB_CENTRAL_SGD;
+}
+
+static bool is_one_peer(const struct job_spec *spec)
+{
+	return strcmp(spec->topology, "one-peer-exponential") == 0;
+}
+
+/* Differences to what was sent last: to the same neighbours in every round, and whole parameters. */
+static bool may_send_deltas(const struct job_spec *spec)
+{
+	return (spec->algorithm == JOB_D_ADAM || spec->algorithm == JOB_D_PSGD) && !is_one_peer(spec);
+}
+
+static enum status check_family(const struct settings *s, const struct job_spec *spec, struct error *err)
+{
+	const char *name = job_spec_algorithm(spec), *key = is_sgd(spec) ? first_given(s, adam_keys, COUNT(adam_keys)) : NULL;
+
+	if (key != NULL) {
+		(void)settings_refuse(s, err, key, "means nothing to %s: only Adam has it", name);
+		error_hint(err, "take it out, or choose d-adam, cd-adam, local-adam or central-adam");
+		return ST_INVALID;
+	}
+	if (spec->delta == JOB_ZSTD_ON && !may_send_deltas(spec)) {
+		(void)settings_refuse(s, err, "wire.delta", "found 'on', allowed with %s%s: auto, off", name,
+				is_one_peer(spec) ? " over one-peer-exponential" : "");
+		error_hint(err, "only d-adam and d-psgd send their whole parameters to the same neighbours in every round");
+		return ST_INVALID;
+	}
+	return ST_OK;
+}
+
 static enum status check_gossip(const struct settings *s, const struct job_spec *spec, struct error *err)
 {
 	const char *name = job_spec_algorithm(spec), *key = first_given(s, pipeline_keys, COUNT(pipeline_keys));
@@ -56,7 +92,7 @@ static enum status check_gossip(const struct settings *s, const struct job_spec 
 		(void)settings_refuse(s, err, "batch", "found 'full', allowed with %s: a number of rows", name);
 		error_hint(err, "all rows in each step is for pprs, agd and gd; write as `batch: 256`");
 	} else {
-		return ST_OK;
+		return check_family(s, spec, err);
 	}
 	return ST_INVALID;
 }

@@ -1,5 +1,6 @@
 /* KEY=VALUE on top of a YAML text: the tree is changed and written anew. Comments are lost. */
 #include "libcore/base/buf.h"
+#include "libcore/base/mem.h"
 #include "libcore/settings/settings.h"
 
 #include <stdlib.h>
@@ -69,6 +70,37 @@ static struct fy_node *descend(struct fy_document *doc, struct fy_node *map, con
 	return inner;
 }
 
+/* The text of a plain value that a flow group could not hold as it is, as qsgd(15,unscaled): written in quotes it can.
+ * NULL: any other value. The caller frees it (mem_free). */
+static char *quoted(const char *text)
+{
+	size_t len = strlen(text), used = 0;
+	char *out;
+
+	if (strchr("[{\"'|>&*!", text[0]) != NULL || strpbrk(text, ",[]{}") == NULL || strstr(text, ": ") != NULL)
+		return NULL;
+	out = mem_alloc(2 * len + 3, 1);
+	if (out == NULL)
+		return NULL;
+	out[used++] = '"';
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '"' || text[i] == '\\')
+			out[used++] = '\\';
+		out[used++] = text[i];
+	}
+	out[used] = '"';
+	return out;
+}
+
+static struct fy_node *build(struct fy_document *doc, const char *text)
+{
+	char *safe = quoted(text);
+	struct fy_node *node = safe != NULL ? fy_node_buildf(doc, "%s", safe) : fy_node_build_from_string(doc, text, FY_NT);
+
+	mem_free(safe);
+	return node;
+}
+
 static enum status assign(struct fy_document *doc, const char *assignment, struct error *err)
 {
 	const char *equals = strchr(assignment, '='), *key = assignment;
@@ -93,7 +125,7 @@ static enum status assign(struct fy_document *doc, const char *assignment, struc
 
 		if (st != ST_OK)
 			return st;
-		value = fy_node_build_from_string(doc, equals + 1, FY_NT);
+		value = build(doc, equals + 1);
 		if (value == NULL)
 			return refuse(err, assignment, "the value is not YAML");
 	}

@@ -208,7 +208,9 @@ static enum status refuse_unknown(const struct settings *s, const struct entry *
 		words[i] = parts[i];
 	near = nearest_word(e->path + prefix, words, n);
 	(void)yaml_refuse(err, s->source, e->key, "unknown key '%s'", e->path);
-	if (near != NULL)
+	if (strchr(e->path, ')') != NULL) /* the rest of `compress: qsgd(15, unscaled)` in a flow group */
+		error_hint(err, "a value with a comma needs quotes there, as in \"qsgd(15, unscaled)\"");
+	else if (near != NULL)
 		error_hint(err, "did you mean '%.*s%s'?", (int)prefix, e->path, near);
 	else if (n > 0) {
 		char list[200] = "";

@@ -151,8 +151,8 @@ def statement_3(cluster, nodes):
 
 
 def algorithm(name, period, rate, **kw):
-    """Without bias correction, as the reference."""
-    return {"name": name, "period": period, "learning_rate": rate, "bias_correction": "off", **kw}
+    """Adam without bias correction, as the reference."""
+    return {"name": name, "period": period, "learning_rate": rate, **({} if "sgd" in name else {"bias_correction": "off"}), **kw}
 
 
 def figures(job):

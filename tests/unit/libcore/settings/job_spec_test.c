@@ -339,6 +339,18 @@ static const struct {
 	{GOOD "workers: {min: 65}\n", "s.yaml:3:16: workers.min: found '65', allowed: a whole number from 1 to 64", NULL},
 	{GOOD "on_peer_loss: wait\n", "s.yaml:3:15: on_peer_loss: 'wait' comes with a later version, there is now: continue, fail",
 		"continue goes on without the node; a pipeline (pprs, agd, gd) cannot, it has fail only"},
+	{GOOD "algorithm: {name: d-psgd, beta1: 0.8}\n", "s.yaml:3:34: algorithm.beta1: means nothing to d-psgd: only Adam has it",
+		"take it out, or choose d-adam, cd-adam, local-adam or central-adam"},
+	{GOOD "algorithm: {name: choco-sgd, bias_correction: off}\n",
+		"s.yaml:3:47: algorithm.bias_correction: means nothing to choco-sgd: only Adam has it",
+		"take it out, or choose d-adam, cd-adam, local-adam or central-adam"},
+	{GOOD "algorithm: {name: cd-adam}\nwire: {delta: on}\n", "s.yaml:4:15: wire.delta: found 'on', allowed with cd-adam: auto, off",
+		"only d-adam and d-psgd send their whole parameters to the same neighbours in every round"},
+	{GOOD "topology: one-peer-exponential\nwire: {delta: on}\n",
+		"s.yaml:4:15: wire.delta: found 'on', allowed with d-adam over one-peer-exponential: auto, off",
+		"only d-adam and d-psgd send their whole parameters to the same neighbours in every round"},
+	{GOOD "algorithm: {name: cd-adam, compress: qsgd(15, unscaled)}\n", "s.yaml:3:47: unknown key 'algorithm.unscaled)'",
+		"a value with a comma needs quotes there, as in \"qsgd(15, unscaled)\""},
 	{GOOD "workers: {wait: 10}\n",
 		"s.yaml:3:17: workers.wait: found '10', allowed: a time from 0s to 30d, as 5s or 500ms", NULL},
 	{GOOD "topology: {edges: [[0, 1], [1, 64]]}\n",
@@ -486,6 +498,12 @@ Test(job_spec, an_override_changes_adds_and_takes_away)
 	job_spec_fini(&s);
 	override(&s, full, "data.label=rating >= 3");
 	cr_assert_str_eq(job_pairs_get(&s.data, "label"), "rating >= 3");
+	job_spec_fini(&s);
+	override(&s, "model: {plugin: a}\nsteps: 2\nalgorithm: {name: cd-adam}\n", "algorithm.compress=qsgd(15, unscaled)");
+	cr_assert_str_eq(s.compress, "qsgd(15, unscaled)");
+	job_spec_fini(&s);
+	override(&s, "{model: {plugin: a}, steps: 2, workers: {min: 4}}\n", "topology=torus(2,2)");
+	cr_assert_str_eq(s.topology, "torus(2,2)");
 	job_spec_fini(&s);
 	override(&s, "model: {plugin: a}\nepochs: 1\nsteps: 2\n", "epochs=");
 	cr_assert_eq(s.steps, 2);
