@@ -4,9 +4,9 @@
 
 #include "libcore/base/rng.h"
 
-#define RNG_BLOCKS 64 /* of two elements */
+#define RNG_BLOCKS 64 /* at least, of two elements */
 
-/* Elements 2 first .. 2 (first + RNG_BLOCKS) - 1. */
-void rng_blocks_draw(const struct rng_stream *s, uint64_t *restrict out, uint32_t first);
+/* n blocks: elements 2 first .. 2 (first + n) - 1. n is a multiple of RNG_BLOCKS. */
+void rng_blocks_draw(const struct rng_stream *s, uint64_t *restrict out, uint32_t first, size_t n);
 
 #endif

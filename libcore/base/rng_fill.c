@@ -19,14 +19,15 @@
 void rng_u64_fill(const struct rng_stream *s, uint64_t *out, uint64_t i0, size_t n)
 {
 	uint64_t chunk[2 * RNG_BLOCKS];
-	size_t k = 0;
+	size_t k = 0, whole;
 
 	if (n > 0 && (i0 & 1) != 0)
 		out[k++] = rng_u64(s, i0);
-	for (; n - k >= 2 * RNG_BLOCKS; k += 2 * RNG_BLOCKS)
-		rng_blocks_draw(s, out + k, (uint32_t)((i0 + k) >> 1));
+	whole = (n - k) / (2 * RNG_BLOCKS) * RNG_BLOCKS;
+	rng_blocks_draw(s, out + k, (uint32_t)((i0 + k) >> 1), whole);
+	k += 2 * whole;
 	if (k < n) {
-		rng_blocks_draw(s, chunk, (uint32_t)((i0 + k) >> 1));
+		rng_blocks_draw(s, chunk, (uint32_t)((i0 + k) >> 1), RNG_BLOCKS);
 		memcpy(out + k, chunk, (n - k) * sizeof *out);
 	}
 }
