@@ -12,7 +12,7 @@ static const struct compress_address sample_address = {7, 3, 11};
 static const char *const sample_texts[] = {"identity",     "sign",          "sign(keep-zeros)",
 					   "top-k(1%)",    "top-k(30%)",    "top-k(5)",
 					   "random-k(1%)", "random-k(30%)", "qsgd(1)",
-					   "qsgd(15)",     "qsgd(300)",     "int8",
+					   "qsgd(15)",     "qsgd(127)",     "qsgd(300)",     "int8",
 					   "int4",         "bf16"};
 #define N_SAMPLE_TEXTS (sizeof sample_texts / sizeof sample_texts[0])
 

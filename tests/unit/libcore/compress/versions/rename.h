@@ -33,6 +33,7 @@
 #define indices_scatter RENAME(indices_scatter)
 #define randk_encode RENAME(randk_encode)
 #define randk_decode RENAME(randk_decode)
+#define norm_squares RENAME(norm_squares)
 #define qsgd_bits RENAME(qsgd_bits)
 #define qsgd_omega RENAME(qsgd_omega)
 #define qsgd_encode RENAME(qsgd_encode)
