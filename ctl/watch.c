@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define BAR 9
+#define QUIET_MS 5000U /* a worker reports twice a second, also while it waits */
 #define SLOW 1.5 /* times the median of a step's compute */
 
 void watch_init(struct watch *w)
@@ -39,14 +40,26 @@ static void sample(struct watch_rank *r, const struct control_rank *rank, uint64
 	r->samples[(r->first + r->n++) % WATCH_SAMPLES] = s;
 }
 
+static void hear(struct watch_rank *r, const struct control_rank *rank, uint64_t now_ms)
+{
+	double sum = (double)rank->step + rank->compute_s + rank->wait_s;
+
+	if (r->news_ms != 0 && sum == r->news_s)
+		return;
+	r->news_ms = now_ms;
+	r->news_s = sum;
+}
+
 void watch_update(struct watch *w, const struct control_job *job, uint64_t now_ms)
 {
 	w->now_ms = now_ms;
 	if (job->phase == CONTROL_RUNNING)
 		progress_add(&w->progress, now_ms, job->step_min);
 	for (uint32_t i = 0; i < job->n_ranks_sent; i++)
-		if (job->ranks[i].rank < CONTROL_MAX_RANKS && job->ranks[i].state == CONTROL_RANK_RUNNING)
+		if (job->ranks[i].rank < CONTROL_MAX_RANKS && job->ranks[i].state == CONTROL_RANK_RUNNING) {
 			sample(&w->ranks[job->ranks[i].rank], &job->ranks[i], now_ms);
+			hear(&w->ranks[job->ranks[i].rank], &job->ranks[i], now_ms);
+		}
 }
 
 struct watch_pace watch_pace(const struct watch *w, const struct control_rank *rank)
@@ -100,9 +113,22 @@ static const char *rank_name(const struct control_job *job, int32_t rank)
 	return "?";
 }
 
-static void note_running(struct table *t, const struct control_job *job, const struct control_rank *r, double slow)
+/* A frozen worker's last words are old: neither whom it waited for nor its links mean anything. */
+static uint64_t quiet_ms(const struct watch *w, const struct control_rank *r)
 {
-	if (slow >= SLOW)
+	const struct watch_rank *seen = r->rank < CONTROL_MAX_RANKS ? &w->ranks[r->rank] : NULL;
+
+	return seen != NULL && seen->news_ms != 0 ? w->now_ms - seen->news_ms : 0;
+}
+
+static void note_running(struct table *t, const struct watch *w, const struct control_job *job, const struct control_rank *r,
+		double slow)
+{
+	uint64_t quiet = quiet_ms(w, r);
+
+	if (quiet >= QUIET_MS)
+		table_put(t, PAINT_BAD, "no news for %u s", (unsigned)(quiet / 1000));
+	else if (slow >= SLOW)
 		table_put(t, PAINT_BUSY, "SLOW: %.1fx the median", slow);
 	else if (r->links_up < r->links_wanted)
 		table_put(t, PAINT_BUSY, "links %u/%u", r->links_up, r->links_wanted);
@@ -112,7 +138,7 @@ static void note_running(struct table *t, const struct control_job *job, const s
 		table_put(t, PAINT_PLAIN, "%s", "");
 }
 
-static void put_note(struct table *t, const struct control_job *job, const struct control_rank *r, double slow)
+static void put_note(struct table *t, const struct watch *w, const struct control_job *job, const struct control_rank *r, double slow)
 {
 	switch (r->state) {
 	case CONTROL_RANK_INVITED:
@@ -125,7 +151,7 @@ static void put_note(struct table *t, const struct control_job *job, const struc
 		table_put(t, PAINT_DIM, "links %u/%u", r->links_up, r->links_wanted);
 		return;
 	case CONTROL_RANK_RUNNING:
-		note_running(t, job, r, slow);
+		note_running(t, w, job, r, slow);
 		return;
 	case CONTROL_RANK_TRAINED:
 		table_put(t, PAINT_PLAIN, "trained");
@@ -175,7 +201,7 @@ static void put_rank(struct table *t, const struct watch *w, const struct contro
 		table_put(t, PAINT_PLAIN, "-");
 	show_number(text, r->loss);
 	table_put(t, PAINT_PLAIN, "%s", text);
-	put_note(t, job, r, median > 0 ? pace.step_s / median : 0);
+	put_note(t, w, job, r, median > 0 ? pace.step_s / median : 0);
 }
 
 static void put_ranks(struct page *p, const struct watch *w, const struct control_job *job)

@@ -118,3 +118,19 @@ Test(watch, a_worker_that_begins_again_does_not_give_negative_rates)
 	cr_assert_lt(watch_pace(&w, &ranks[0]).bytes_per_second, 0);
 	cr_assert_geq(watch_pace(&w, &ranks[0]).compute, 0);
 }
+
+Test(watch, a_rank_that_says_nothing_is_not_shown_waiting_for_somebody)
+{
+	tick(1);
+	for (unsigned s = 2; s <= 7; s++) {
+		for (uint32_t i = 0; i < 4; i++)
+			ranks[i].wait_s += i == 1 ? 0 : 1; /* they wait for it, and say so */
+		watch_update(&w, &job, s * 1000);
+		if (s == 5)
+			cr_assert_null(strstr(render(watch_render), "no news"), "%s", text);
+	}
+	cr_assert_not_null(strstr(render(watch_render), "no news for 6 s"), "%s", text);
+	cr_assert_null(strstr(strstr(text, "no news") + 1, "no news"), "%s", text);
+	tick(8);
+	cr_assert_null(strstr(render(watch_render), "no news"), "%s", text);
+}
