@@ -313,12 +313,16 @@ static void put_reasons(struct page *p, const struct control_job *j)
 	for (uint32_t i = 0; i < j->n_ranks_sent; i++) {
 		const struct control_rank *r = &j->ranks[i];
 
-		if (*r->why == '\0')
-			continue;
+		if (*r->why == '\0' || (j->phase == CONTROL_FAILED && r->state == CONTROL_RANK_STOPPED))
+			continue; /* it stopped because the job failed: why stands above, once */
 		page_put(p, "rank %u on ", r->rank);
 		page_clean(p, r->node_name);
 		page_put(p, ": ");
 		page_clean(p, r->why);
+		if (*r->hint != '\0' && strcmp(r->hint, j->hint) != 0) {
+			page_put(p, "\n  ");
+			page_clean(p, r->hint);
+		}
 		page_put(p, "\n");
 	}
 }

@@ -471,6 +471,27 @@ static void draw_graph_json(struct page *p, const struct control_job *job, const
 	json_topology(p, job, g, 0.5, 400);
 }
 
+Test(render, a_failed_jobs_reason_is_not_repeated_for_the_ranks_that_stopped_for_it)
+{
+	static struct control_rank two[2] = {{.rank = 0, .node_name = "n0", .state = CONTROL_RANK_FAILED, .why = "bad data", .hint = "mend it"},
+			{.rank = 1, .node_name = "n1", .state = CONTROL_RANK_STOPPED, .why = "the job failed: rank 0 (n0): bad data"}};
+	struct control_job bad = {.name = "x", .phase = CONTROL_FAILED, .why = "rank 0 (n0): bad data", .hint = "mend it", .ranks = two,
+			.n_ranks = 2, .n_ranks_sent = 2};
+	struct view view = {0};
+	struct page p;
+
+	page_init(&p, &view);
+	render_show(&p, &bad);
+	cr_expect_null(strstr(page_text(&p), "the job failed"), "%s", page_text(&p));
+	cr_expect_not_null(strstr(page_text(&p), "rank 0 on n0: bad data\n"), "%s", page_text(&p));
+	page_fini(&p);
+	(void)snprintf(bad.hint, sizeof bad.hint, "something else");
+	page_init(&p, &view);
+	render_show(&p, &bad);
+	cr_expect_not_null(strstr(page_text(&p), "rank 0 on n0: bad data\n  mend it\n"), "%s", page_text(&p));
+	page_fini(&p);
+}
+
 Test(render, an_elastic_jobs_topology_is_the_graph_of_those_that_it_has_a_place_for)
 {
 	static struct control_rank five[5];
