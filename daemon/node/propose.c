@@ -192,6 +192,34 @@ static void say_place(const struct job *j, char *out, size_t size, const char **
 	}
 }
 
+static int refuses_as(const struct candidate *a, const struct candidate *b)
+{
+	return a->answer == ANSWER_NO && b->answer == ANSWER_NO && strcmp(a->why, b->why) == 0;
+}
+
+static int was_said(const struct proposal *p, uint32_t i)
+{
+	for (uint32_t k = 0; k < i; k++)
+		if (refuses_as(&p->list[k], &p->list[i]))
+			return 1;
+	return 0;
+}
+
+/* "node-b, node-c: data missing ratings.csv": nodes with one reason together, or a few long ones would be all one sees. */
+static void say_refusals(const struct proposal *p, char *out, size_t size, const char **sep)
+{
+	for (uint32_t i = 0; i < p->n; i++) {
+		if (p->list[i].answer != ANSWER_NO || was_said(p, i))
+			continue;
+		text_add(out, size, "%s%s", *sep, p->list[i].name);
+		for (uint32_t k = i + 1; k < p->n; k++)
+			if (refuses_as(&p->list[i], &p->list[k]))
+				text_add(out, size, ", %s", p->list[k].name);
+		text_add(out, size, ": %s", p->list[i].why);
+		*sep = "; ";
+	}
+}
+
 /* "peers 1/4: node-c: data missing ratings.csv; 1 has not answered" */
 static void say_why(const struct job *j, char *out, size_t size)
 {
@@ -200,12 +228,7 @@ static void say_why(const struct job *j, char *out, size_t size)
 	const char *sep = ": ";
 
 	text_put(out, size, "peers %u/%u", accepted(p), j->rec.terms.workers_min);
-	for (uint32_t i = 0; i < p->n; i++) {
-		if (p->list[i].answer != ANSWER_NO)
-			continue;
-		text_add(out, size, "%s%s: %s", sep, p->list[i].name, p->list[i].why);
-		sep = "; ";
-	}
+	say_refusals(p, out, size, &sep);
 	say_place(j, out, size, &sep);
 	if (p->unfit)
 		text_add(out, size, "%stopology %s allows none of %u to %u ranks", sep, topology_name(j->rec.terms.topology), j->rec.terms.workers_min, j->rec.terms.workers_max);

@@ -213,6 +213,18 @@ Test(propose, a_single_node_runs_a_job_of_one)
 	cr_assert_eq(one_ordered(&o, WORKER_COLLECT)->u.collect.ranks, 1);
 }
 
+Test(propose, nodes_with_the_same_reason_are_named_together)
+{
+	submit(3);
+	one_checked(&o, 0, "no plugin deepfn");
+	answer(1, 1, 0, "data missing ratings.csv");
+	answer(2, 1, 0, "no plugin deepfn");
+	breathe(10400);
+	one_tick(&o, 10400);
+	cr_assert_eq(one_phase(&o, why), CONTROL_WAITING);
+	cr_assert_str_eq(why, "peers 0/3: me, peer-90: no plugin deepfn; peer-10: data missing ratings.csv");
+}
+
 Test(propose, an_offer_is_checked_and_answered)
 {
 	struct peer_msg record = one_record(0x10, 1, 2), ask = offer(0x10, 1), again = ask;
