@@ -20,6 +20,7 @@ struct run {
 	struct mark mean, worst;
 	struct score now;
 	double best;
+	uint32_t slowest; /* the rank last found above the target */
 };
 
 static double seconds(void)
@@ -79,14 +80,17 @@ static void write_mark(FILE *f, const struct mark *m)
 		(void)fprintf(f, "%llu,%.0f,%.0f,", (unsigned long long)m->steps, m->traffic.encoded, m->traffic.wire);
 }
 
-/* The worst loss of the ranks; stops early above `enough`. */
+/* The worst loss of the ranks; stops early above `enough`, with the rank that was so last time asked first. */
 static double worst_of(struct run *r, double enough)
 {
+	uint32_t n = r->plan->cfg.ranks, first = r->slowest;
 	double worst = 0;
 
-	for (uint32_t k = 0; k < r->plan->cfg.ranks && worst <= enough; k++) {
-		double loss = task_score(r->task, gossip_rank(r->g, k)).loss;
+	for (uint32_t i = 0; i < n && worst <= enough; i++) {
+		double loss;
 
+		r->slowest = (first + i) % n;
+		loss = task_score(r->task, gossip_rank(r->g, r->slowest)).loss;
 		if (!(loss <= worst)) /* NaN is the worst of all */
 			worst = isnan(loss) ? INFINITY : loss;
 	}
@@ -128,6 +132,12 @@ static void write_run(struct run *r, double worst)
 	(void)fflush(f);
 }
 
+/* Steps between looks: once all workers have reached the target, only the curve is still to be drawn. */
+static uint32_t stride(const struct run *r)
+{
+	return r->plan->look_at_workers && r->worst.steps != 0 ? 4 * r->plan->every : r->plan->every;
+}
+
 struct outcome lab_run(struct lab *lab, struct task *task, const struct plan *plan)
 {
 	struct run r = {.lab = lab, .task = task, .plan = plan, .best = INFINITY};
@@ -137,14 +147,14 @@ struct outcome lab_run(struct lab *lab, struct task *task, const struct plan *pl
 	r.g = gossip_create(&plan->cfg, task);
 	while (gossip_steps(r.g) < plan->steps) {
 		gossip_step(r.g);
-		if (gossip_steps(r.g) % plan->every == 0 || gossip_steps(r.g) == plan->steps)
+		if (gossip_steps(r.g) % stride(&r) == 0 || gossip_steps(r.g) == plan->steps)
 			look(&r);
 		if (is_lost(&r) || (plan->stop_at_target && r.mean.steps != 0))
 			break;
 	}
 	worst = plan->look_at_workers ? worst_of(&r, INFINITY) : NAN;
 	write_run(&r, worst);
-	out = (struct outcome){r.now.loss, worst, r.now.auc, r.best, r.mean.steps, gossip_traffic(r.g)};
+	out = (struct outcome){r.now.loss, worst, r.now.auc, r.best, r.mean.steps, gossip_traffic(r.g), is_lost(&r)};
 	gossip_destroy(r.g);
 	lab->n_runs++;
 	(void)fprintf(stderr, "\r%s: %u runs, %.0f s ", lab->experiment, lab->n_runs, seconds() - lab->began);

@@ -2,7 +2,7 @@
  *
  * A run ends at its last step, or at the target when asked, or when its mean model is lost (loss not
  * finite or above 20). Workers are looked at one by one only from when the mean has reached the target,
- * until all of them have. */
+ * until all of them have; from then on only every fourth look is taken. */
 #ifndef TESTS_BENCH_EXPERIMENTS_LAB_H
 #define TESTS_BENCH_EXPERIMENTS_LAB_H
 
@@ -31,6 +31,7 @@ struct outcome {
 	double loss, worst, auc, best; /* at the end; best: least of all looks; worst: NAN unless looked at */
 	uint64_t target_steps;         /* of the mean model, 0: not reached */
 	struct traffic traffic;
+	bool lost;
 };
 
 /* Open DIR/EXPERIMENT.runs.csv and .curves.csv. */
