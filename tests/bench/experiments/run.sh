@@ -9,30 +9,13 @@
 # Factorization Machines for Sparse Predictive Analytics", 2017: their validation and test files); without it the experiments on Frappe are left out.
 set -eu
 
-usage() {
-	echo "usage: run.sh [quick|full] DIR, with BUILD=builddir and DATA=folder in the environment" >&2
-	exit 2
-}
-
-mode=quick
-case "${1-}" in
-quick | full)
-	mode=$1
-	shift
-	;;
-esac
-[ $# -eq 1 ] || usage
-out=$1
-build=${BUILD:-build}
 here=$(dirname "$0")
-mkdir -p "$out"
-ninja -C "$build" tests/bench/experiments/experiments >"$out/build.log" || {
-	tail -n 20 "$out/build.log" >&2
-	exit 1
-}
+. "$here/options.sh"
+begin experiments/experiments
 
 data=$(mktemp -d)
 trap 'rm -rf "$data"' EXIT
+trap 'exit 1' HUP INT TERM
 for name in frappe.train57k frappe.test; do
 	if [ -n "${DATA-}" ] && [ -r "$DATA/$name.libfm.gz" ]; then
 		gzip -dc "$DATA/$name.libfm.gz" >"$data/$name.libfm"
@@ -40,8 +23,9 @@ for name in frappe.train57k frappe.test; do
 done
 [ -r "$data/frappe.test.libfm" ] || echo "run.sh: no Frappe in DATA=${DATA-}: it is left out" >&2
 
-for experiment in check topologies bytes frappe sparse speedup; do
-	"$build/tests/bench/experiments/experiments" "$experiment" "$mode" "$out" "$data"
+for experiment in check topologies speedup sparse bytes frappe; do
+	"$program" "$experiment" "$mode" "$out" "$data"
 done
 python3 "$here/report.py" "$out" >"$out/tables.md"
 echo "run.sh: see $out/tables.md and $out/*.svg"
+times # of the shell, of the programs: user, system

@@ -9,28 +9,10 @@
 # without it the problems with nets are left out.
 set -eu
 
-usage() {
-	echo "usage: run.sh [quick|full] DIR, with BUILD=builddir and DATA=folder in the environment" >&2
-	exit 2
-}
-
-mode=quick
-case "${1-}" in
-quick | full)
-	mode=$1
-	shift
-	;;
-esac
-[ $# -eq 1 ] || usage
-out=$1
-program=${BUILD:-build}/tests/bench/experiments_pipeline/experiments_pipeline
-from=${DATA:-/usr/share/datasets/fashion-mnist}
 here=$(dirname "$0")
-mkdir -p "$out"
-ninja -C "${BUILD:-build}" tests/bench/experiments_pipeline/experiments_pipeline >"$out/build.log" || {
-	tail -n 20 "$out/build.log" >&2
-	exit 1
-}
+. "$here/../experiments/options.sh"
+begin experiments_pipeline/experiments_pipeline
+from=${DATA:-/usr/share/datasets/fashion-mnist}
 export OPENBLAS_NUM_THREADS=1
 
 problems="linf icnn attack attack-ball fewshot-7 fewshot-20"
