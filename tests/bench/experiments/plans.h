@@ -4,7 +4,7 @@
  *   bytes       every compressor at three periods and more, ring of 8, on generated clicks
  *   frappe      the same on Frappe
  *   speedup     steps to the target against the number of workers
- *   sparse      D-Adam against D-PSGD with and without momentum
+ *   sparse      D-Adam against local Adam, D-PSGD, local SGD and CHOCO-SGD, each at its best rate
  *   topologies  16 workers, p = 8 */
 #ifndef TESTS_BENCH_EXPERIMENTS_PLANS_H
 #define TESTS_BENCH_EXPERIMENTS_PLANS_H
