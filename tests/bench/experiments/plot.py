@@ -63,12 +63,13 @@ class Plot:
         self.x_log, self.y_log, self.x_ticks, self.y_ticks, self.y_range = x_log, y_log, x_ticks, y_ticks, y_range
         self.series, self.shape_names, self.rule = [], [], None
 
-    def line(self, name, points, band=(), dashed=False, colour=None):
-        self.series.append({"name": name, "line": points, "band": band, "dashed": dashed, "points": [],
+    def line(self, name, points, band=(), dashed=False, colour=None, marks=False):
+        self.series.append({"name": name, "line": points, "band": band, "dashed": dashed,
+                            "points": [(*xy, 0) for xy in points] if marks else [],
                             "colour": colour or COLOURS[len(self.series) % len(COLOURS)]})
 
     def points(self, name, points):
-        """points: (x, y, shape index)"""
+        """points: (x, y, shape index), with a thin line through them"""
         self.series.append({"name": name, "line": [], "band": [], "dashed": False, "points": points,
                             "colour": COLOURS[len(self.series) % len(COLOURS)]})
 
@@ -148,12 +149,12 @@ def text(x, y, words, anchor="start", more=""):
 
 def shape(kind, x, y, colour):
     if kind == "circle":
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour}"/>'
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour}" stroke="white"/>'
     if kind == "cross":
         return f'<path d="M{x - 5:.1f} {y - 5:.1f}l10 10m0 -10l-10 10" stroke="{colour}" stroke-width="2.5"/>'
     corners = {"square": ((-4.6, -4.6), (4.6, -4.6), (4.6, 4.6), (-4.6, 4.6)), "triangle": ((0, -6), (5.5, 4.5), (-5.5, 4.5)),
                "diamond": ((0, -6.5), (6.5, 0), (0, 6.5), (-6.5, 0))}[kind]
-    return '<polygon points="%s" fill="%s"/>' % (" ".join(f"{x + a:.1f},{y + b:.1f}" for a, b in corners), colour)
+    return '<polygon points="%s" fill="%s" stroke="white"/>' % (" ".join(f"{x + a:.1f},{y + b:.1f}" for a, b in corners), colour)
 
 
 def draw_series(s, x, y):
@@ -166,6 +167,9 @@ def draw_series(s, x, y):
         dash = ' stroke-dasharray="6 4"' if s["dashed"] else ""
         path = " ".join(f"{x.at(a):.1f},{y.at(b):.1f}" for a, b in s["line"])
         out.append(f'<polyline points="{path}" fill="none" stroke="{s["colour"]}" stroke-width="2"{dash}/>')
+    elif s["points"]:
+        path = " ".join(f"{x.at(a):.1f},{y.at(b):.1f}" for a, b, _ in s["points"])
+        out.append(f'<polyline points="{path}" fill="none" stroke="{s["colour"]}" stroke-opacity="0.6"/>')
     out += [shape(SHAPES[k], x.at(a), y.at(b), s["colour"]) for a, b, k in s["points"]]
     return out
 

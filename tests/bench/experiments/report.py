@@ -53,8 +53,8 @@ def steps(number):
     return "not" if math.isinf(number) else f"{number:.0f}"
 
 
-def save(name, lines):
-    text = "\n".join(lines) + "\n"
+def save(name, title, lines):
+    text = "\n".join([f"## {title}", ""] + lines).rstrip() + "\n"
     with open(os.path.join(DIR, name + ".md"), "w", encoding="utf-8") as f:
         f.write(text)
     print(text)
@@ -64,11 +64,14 @@ def in_dir(name):
     return os.path.join(DIR, name)
 
 
-def median_range(values):
-    middle = statistics.median(values)
-    if min(values) == max(values) or math.isinf(middle):
-        return steps(middle)
-    return f"{steps(middle)} ({steps(min(values))}-{steps(max(values))})"
+def spread(values, show):
+    """Over the seeds: median (least to greatest); one number when they are shown alike."""
+    middle, low, high = show(statistics.median(values)), show(min(values)), show(max(values))
+    return middle if low == high else f"{middle} ({low} to {high})"
+
+
+def four(number):
+    return f"{number:.4f}"
 
 
 def sender(row):
@@ -76,14 +79,6 @@ def sender(row):
 
 
 # ---- bytes ----
-
-def over_seeds(runs, figure, show):
-    """The median of a figure over the seeds, and its range when there are several."""
-    values = [figure(r) for r in runs]
-    middle = show(statistics.median(values))
-    low, high = show(min(values)), show(max(values))
-    return middle if low == high else f"{middle} ({low} to {high})"
-
 
 def gain(of, by):
     """of / by; 0 where one of them was not reached."""
@@ -97,20 +92,18 @@ def times(number):
 def bytes_line(runs, bases):
     """runs: one sender's, a seed each; bases: seed -> D-Adam float32 p=1."""
     def gained(key):
-        return over_seeds(runs, lambda r: gain(value(bases[r["seed"]], key), value(r, key)), times)
+        return spread([gain(value(bases[r["seed"]], key), value(r, key)) for r in runs], times)
 
-    def change(row):
-        return 100 * (value(row, "loss_end") / value(bases[row["seed"]], "loss_end") - 1)
+    def shown(key, show):
+        return spread([value(r, key) for r in runs], show)
     row = runs[0]
     line = [sender(row), row["period"], "" if row["compressor"].startswith("float32") else row["gamma"],
-            over_seeds(runs, lambda r: value(r, "steps_mean"), steps), over_seeds(runs, lambda r: value(r, "bytes_mean"), mega),
-            over_seeds(runs, lambda r: value(r, "wire_mean"), mega), gained("bytes_mean"),
-            over_seeds(runs, lambda r: value(r, "steps_worst"), steps), over_seeds(runs, lambda r: value(r, "bytes_worst"), mega),
-            gained("bytes_worst")]
+            len(runs), shown("steps_mean", steps), shown("bytes_mean", mega), shown("wire_mean", mega), gained("bytes_mean"),
+            shown("steps_worst", steps), gained("bytes_worst")]
     if any(r["lost"] == "1" for r in runs):
         return line + ["lost", "", "", ""]
-    return line + [over_seeds(runs, lambda r: value(r, "loss_end"), lambda x: f"{x:.4f}"), over_seeds(runs, change, lambda x: f"{x:+.1f} %"),
-                   over_seeds(runs, lambda r: value(r, "worst_end"), lambda x: f"{x:.4f}"), gained("bytes_end")]
+    changes = [100 * (value(r, "loss_end") / value(bases[r["seed"]], "loss_end") - 1) for r in runs]
+    return line + [shown("loss_end", four), spread(changes, lambda x: f"{x:+.1f} %"), shown("worst_end", four), gained("bytes_end")]
 
 
 def bytes_table(task, runs):
@@ -119,11 +112,11 @@ def bytes_table(task, runs):
     by_sender = {}
     for r in runs:
         by_sender.setdefault((sender(r), r["period"], r["gamma"]), []).append(r)
-    head = ("sent", "p", "gamma", "steps, mean", "MB, mean", "MB after zstd", "factor", "steps, worst", "MB, worst", "factor",
+    head = ("sent", "p", "gamma", "seeds", "steps, mean", "MB, mean", "MB after zstd", "factor, mean", "steps, worst", "factor, worst",
             "logloss at the end", "against float32 p=1", "worst worker", "bytes of the whole run")
     targets = ", ".join(dict.fromkeys(b["target"] for b in bases.values()))
-    return [f'**{TASKS[task]}**, ring of 8, rate {base["rate"]}, target {targets}, {base["steps_end"]} steps. Rows with a range: '
-            f'median of {len(bases)} seeds (least to greatest); the others: seed {base["seed"]}. MB are 10^6 bytes over one directed edge '
+    return [f'**{TASKS[task]}**, ring of 8, rate {base["rate"]}, target {targets}, {base["steps_end"]} steps. '
+            f'Median of the seeds (least to greatest); where there is one seed, it is {base["seed"]}. MB are 10^6 bytes over one directed edge '
             "until the target is reached by the mean model, or by every worker's; factors against D-Adam float32 p=1 of the same seed.",
             ""] + table(head, [bytes_line(mine, bases) for mine in by_sender.values()]) + [""]
 
@@ -135,19 +128,19 @@ CURVES = [("D-Adam", "1", "1"), ("D-Adam", "16", "1"), ("CD-Adam int8", "1", "1"
 
 
 def bytes_plots(task, runs, curves):
-    plot = Plot(f"Bytes and steps to the target: {TASKS[task]}, ring of 8", "bytes per directed edge until the target (mean model)",
+    plot = Plot(f"Bytes and steps to the target: {TASKS[task]}, ring of 8, seed {runs[0]['seed']}", "bytes per directed edge until the target (mean model)",
                 "steps until the target", x_log=True, y_log=True)
     periods = ["1", "4", "16", "32", "64"]
     plot.shape_names = ["p = " + p for p in periods]
     for name, gamma in dict.fromkeys((sender(r), r["gamma"]) for r in runs):
         points = [(value(r, "bytes_mean"), value(r, "steps_mean"), periods.index(r["period"])) for r in runs
-                  if (sender(r), r["gamma"]) == (name, gamma) and r["steps_mean"]]
+                  if (sender(r), r["gamma"]) == (name, gamma) and r["steps_mean"] and r["compressor"] != "float32 delta"]
         if points:
             several = len({r["gamma"] for r in runs if sender(r) == name}) > 1
             plot.points(f"{name}, gamma {gamma}" if several else name, points)
     plot.write(in_dir(f"bytes-{task}.svg"), height=460)
     target = value(runs[0], "target")
-    plot = Plot(f"Test logloss against bytes: {TASKS[task]}, ring of 8", "bytes sent over one directed edge",
+    plot = Plot(f"Test logloss against bytes: {TASKS[task]}, ring of 8, seed {runs[0]['seed']}", "bytes sent over one directed edge",
                 "test logloss of the mean model", x_log=True)
     for name, p, gamma in CURVES:
         points = [(float(c["bytes"]), float(c["loss"])) for c in curves
@@ -169,16 +162,18 @@ def report_bytes():
         out += bytes_table(task, mine)
         bytes_plots(task, [r for r in mine if r["seed"] == first], [c for c in curves if (c["task"], c["seed"]) == (task, first)])
     if out:
-        save("bytes", out)
+        save("bytes", "Bytes to the target", out)
 
 
 # ---- speed-up ----
 
 def best_rate(runs, score):
-    """The rate whose runs (one per seed) have the least median score, with these runs and whether it is at the grid's edge."""
+    """The rate that the most seeds ran at (all do at the best of seed 1), of these the one of the least median score; with its
+    runs, and whether it is at the grid's edge."""
     rates = sorted({float(r["rate"]) for r in runs})
     by_rate = {x: [r for r in runs if float(r["rate"]) == x] for x in rates}
-    best = min(rates, key=lambda x: (statistics.median(score(r) for r in by_rate[x]), x))
+    most = max(len(mine) for mine in by_rate.values())
+    best = min((x for x in rates if len(by_rate[x]) == most), key=lambda x: (statistics.median(score(r) for r in by_rate[x]), x))
     return best, by_rate[best], len(rates) > 1 and best in (rates[0], rates[-1])
 
 
@@ -193,26 +188,27 @@ def report_speedup():
     numbers = sorted({int(r["ranks"]) for r in runs})
     rate1, alone, _ = best_rate([r for r in runs if r["ranks"] == "1"], reached)
     out = ["Steps until the mean model has test logloss Bayes + 0.08 (generated clicks, ring, 32 rows per worker and step): median "
-           f"and range of {len(alone)} seeds at the best rate of three; * best rate at the edge of the grid. Bold: T1/TN, the median "
-           "over the seeds.",
-           f"One worker: {median_range([reached(r) for r in alone])} steps at {rate1:g} (the reference: {REFERENCE_T1}).", ""]
+           f"(least to greatest) of {len(alone)} seeds at the rate that is best of three on the first; * at the edge of the grid. Bold: "
+           "T1/TN, the median over the seeds.",
+           f"One worker: {spread([reached(r) for r in alone], steps)} steps at {rate1:g} (the reference: {REFERENCE_T1}).", ""]
     alone = {r["seed"]: reached(r) for r in alone}
-    lines, plot = [], Plot("Speed-up in steps, generated clicks, ring, best rate each", "workers N", "T1 / TN", True, True,
-                           numbers, [1, 2, 4, 8, 16])
+    lines = []
+    plot = Plot("Speed-up in steps as a share of the linear one: generated clicks, ring", "workers N", "T1 / (N TN), median of the seeds",
+                x_log=True, x_ticks=numbers)
     for name, p in dict.fromkeys((r["algorithm"], r["period"]) for r in runs):
-        line, points = [name + (" sign" if name.startswith("CD") else ""), p], [(1, 1.0)]
+        line, points = [name + (" sign" if name.startswith("CD") else ""), p], []
         for n in numbers[1:]:
             rate, best, edge = best_rate([r for r in runs if (r["algorithm"], r["period"], int(r["ranks"])) == (name, p, n)], reached)
             gain = statistics.median(alone.get(r["seed"], math.nan) / reached(r) for r in best)
             known = REFERENCE[name, p][(2, 4, 8, 16).index(n)]
-            points += [(n, gain)] if gain > 0 else []
-            line.append(f"{median_range([reached(r) for r in best])} at {rate:g}{'*' if edge else ''}: **{gain:.1f}x** [{known:.1f}x]")
+            points += [(n, gain / n)] if gain > 0 else []
+            line.append(f"{spread([reached(r) for r in best], steps)} at {rate:g}{'*' if edge else ''}: **{gain:.1f}x** [{known:.1f}x]")
         lines.append(line)
-        plot.line(f"{line[0]}, p = {p}", points, dashed=name.startswith("CD"), colour="#000000" if name[0] == "c" else None)
-    plot.line("linear", [(1, 1), (numbers[-1], numbers[-1])], dashed=True, colour="#bbbbbb")
+        plot.line(f"{line[0]}, p = {p}", points, dashed=name.startswith("CD"), colour="#000000" if name[0] == "c" else None, marks=True)
+    plot.horizontal(1, "linear")
     plot.write(in_dir("speedup.svg"))
     out += table(["algorithm", "p"] + [f"N = {n} [reference]" for n in numbers[1:]], lines)
-    save("speedup", out)
+    save("speedup", "Speed-up", out)
 
 
 # ---- sparse ----
@@ -226,17 +222,18 @@ def order_at_end(row):
 
 
 def curve_of(curves, run_filter):
-    """Per step the mean, least and greatest loss over the seeds."""
+    """Per step the median, least and greatest loss over the seeds."""
     by_step = {}
     for c in curves:
         if run_filter(c):
             by_step.setdefault(int(c["step"]), []).append(float(c["loss"]))
-    return [(s, statistics.mean(v), min(v), max(v)) for s, v in sorted(by_step.items())]
+    return [(s, statistics.median(v), min(v), max(v)) for s, v in sorted(by_step.items())]
 
 
-def spread(best, key):
-    values = [value(r, key) for r in best]
-    return f"{statistics.mean(values):.4f} ({min(values):.4f}-{max(values):.4f})"
+def per_rate(grid):
+    """The first seed's loss at the end at every rate."""
+    ends = sorted((float(r["rate"]), at_end(r)) for r in grid if r["seed"] == grid[0]["seed"])
+    return ", ".join(f"{rate:g}: {'lost' if math.isinf(end) else four(end)}" for rate, end in ends)
 
 
 def report_sparse():
@@ -247,10 +244,8 @@ def report_sparse():
         for name in dict.fromkeys(sender(r) for r in mine):
             grid = [r for r in mine if sender(r) == name]
             rate, best, edge = best_rate(grid, order_at_end if by_label else at_end)
-            others = ", ".join(f"{x:g}: " + (f"{m:.4f}" if not math.isinf(m) else "lost") for x in sorted({float(r["rate"]) for r in grid})
-                               for m in [statistics.median(at_end(r) for r in grid if float(r["rate"]) == x)])
-            lines.append((name, f"{rate:g}{'*' if edge else ''}", spread(best, "loss_end"), spread(best, "loss_best"),
-                          spread(best, "auc_end"), median_range([reached(r) for r in best]), others))
+            shown = [spread([value(r, key) for r in best], four) for key in ("loss_end", "loss_best", "auc_end")]
+            lines.append([name, f"{rate:g}{'*' if edge else ''}"] + shown + [spread([reached(r) for r in best], steps), per_rate(grid)])
             curve = curve_of(curves, lambda c, n=name, x=rate, q=p, k=task: (c["task"], sender(c), c["period"], float(c["rate"])) == (k, n, q, x))
             plot.line(f"{name}, rate {rate:g}", [c[:2] for c in curve], band=[(c[0], c[2], c[3]) for c in curve])
         highest = max(statistics.median([b for _, b in s["line"]]) for s in plot.series)
@@ -258,12 +253,12 @@ def report_sparse():
         plot.y_range = (lowest, lowest + 2.2 * (highest - lowest) + 0.02)
         plot.write(in_dir(f"sparse-{task}-p{p}.svg"))
         n_seeds = len({r["seed"] for r in mine})
-        out += [f"**{TASKS[task]}, p = {p}**, ring of 8, {mine[0]['steps_end']} steps, {n_seeds} seeds: mean (least-greatest); "
-                f"best rate by the median {'AUC' if by_label else 'logloss'} at the end; * at the edge of the grid.", ""]
+        out += [f"**{TASKS[task]}, p = {p}**, ring of 8, {mine[0]['steps_end']} steps, median (least to greatest) of {n_seeds} "
+                f"seeds at the rate that has the best {'AUC' if by_label else 'logloss'} at the end on the first; * at the edge of the grid.", ""]
         out += table(("algorithm", "rate", "logloss at the end", "least logloss", "AUC at the end", "steps to the target",
-                      "median logloss per rate"), lines) + [""]
+                      "logloss per rate, first seed"), lines) + [""]
     if out:
-        save("sparse", out)
+        save("sparse", "Sparse tasks", out)
 
 
 # ---- topologies ----
@@ -280,16 +275,16 @@ def report_topologies():
         sent = statistics.median(value(r, "bytes_mean") for r in mine) * DEGREES[name] / MEGA
         word, bound = BOUNDS.get(name, ("", None))
         good = bound is None or (all(t <= bound for t in times) if word == "at most" else all(t >= bound for t in times))
-        lines.append((name, DEGREES[name], median_range(times), f"{word} {bound}" if bound else "-",
+        lines.append((name, DEGREES[name], spread(times, steps), f"{word} {bound}" if bound else "-",
                       "-" if bound is None else "ok" if good else "MISSED", f"{sent:.1f}",
-                      f'{statistics.median(value(r, "worst_end") for r in mine):.4f}'))
+                      four(statistics.median(value(r, "worst_end") for r in mine))))
         if not math.isinf(max(times)):
             drawn.append((name, middle, min(times), max(times), f"{sent:.0f} MB sent per worker"))
-    out = [f"D-Adam, N = 16, p = 8, rate 8e-3, target {runs[0]['target']}: first multiple of 25 steps, median and range of "
+    out = [f"D-Adam, N = 16, p = 8, rate 8e-3, target {runs[0]['target']}: first multiple of 25 steps, median (least to greatest) of "
            f"{len({r['batch_seed'] for r in runs})} batch seeds; statement 12.", ""]
     out += table(("topology", "degree", "steps", "statement 12", "verdict", "MB sent per worker", "worst worker then"), lines)
     bars(in_dir("topologies.svg"), "Steps to the target by topology: 16 workers, p = 8", "steps (line: range of the seeds)", drawn)
-    save("topologies", out)
+    save("topologies", "Topologies", out)
 
 
 def main():

@@ -3,7 +3,7 @@
 #
 #   tests/bench/experiments/run.sh [quick|full] DIR
 #
-# quick: a few minutes, one seed, less of everything, to see that it works; full: about 40 minutes of processor time.
+# quick: one seed, less of everything, to see that it works; full: three, about 25 minutes of processor time.
 # BUILD (build): a release build directory of meson.
 # DATA: a folder that holds frappe.train57k.libfm.gz and frappe.test.libfm.gz (He & Chua, "Neural
 # Factorization Machines for Sparse Predictive Analytics", 2017: their validation and test files); without it the experiments on Frappe are left out.
@@ -26,6 +26,13 @@ done
 for experiment in check topologies speedup sparse bytes frappe; do
 	"$program" "$experiment" "$mode" "$out" "$data"
 done
-python3 "$here/report.py" "$out" >"$out/tables.md"
+times >"$out/times" # of the shell; of the programs: user, system
+{
+	echo "# Tables of the gossip family's experiments"
+	echo
+	echo "Printed by \`run.sh $mode\` on $(date -u +%F), $(nproc) cores of $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1);" \
+		"processor time $(tail -n 1 "$out/times")."
+	echo
+	python3 "$here/report.py" "$out"
+} >"$out/tables.md"
 echo "run.sh: see $out/tables.md and $out/*.svg"
-times # of the shell, of the programs: user, system
