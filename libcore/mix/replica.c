@@ -80,16 +80,29 @@ static uint64_t stir(uint64_t h, uint64_t word)
 	return h ^ h >> 29;
 }
 
+/* The next eight numbers, one to each lane. */
+static inline void stir_eight(uint64_t lanes[LANES], const real *x)
+{
+	for (unsigned k = 0; k < LANES; k++) {
+		uint64_t word = 0;
+
+		memcpy(&word, &x[k], sizeof x[k]);
+		lanes[k] = stir(lanes[k], word);
+	}
+}
+
 /* Number i goes to lane i % 8, so that eight multiplications are under way at a time. */
 uint64_t replica_hash(const struct replica *r, uint32_t segment)
 {
 	const real *x = replica_at(r, segment);
-	size_t n = replica_length(r, segment);
+	size_t n = replica_length(r, segment), i = 0;
 	uint64_t lanes[LANES], h = n;
 
 	for (unsigned k = 0; k < LANES; k++)
 		lanes[k] = k + 1;
-	for (size_t i = 0; i < n; i++) {
+	for (; n - i >= LANES; i += LANES)
+		stir_eight(lanes, x + i);
+	for (; i < n; i++) {
 		uint64_t word = 0;
 
 		memcpy(&word, &x[i], sizeof x[i]);

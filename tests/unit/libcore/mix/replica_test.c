@@ -90,6 +90,35 @@ Test(replica, one_bit_anywhere_changes_the_hash_of_its_segment)
 	cr_assert_neq(replica_hash(&r, 0), before[0], "the order counts");
 }
 
+/* The bits travel: number i to lane i % 8, then the lanes. */
+static uint64_t hash_naively(const real *x, size_t n)
+{
+	uint64_t h[9] = {1, 2, 3, 4, 5, 6, 7, 8, n};
+
+	for (size_t i = 0; i < n + 8; i++) {
+		uint64_t word = 0, *at = i < n ? &h[i % 8] : &h[8];
+
+		if (i < n)
+			memcpy(&word, &x[i], sizeof x[i]);
+		*at = (*at ^ (i < n ? word : h[i - n])) * UINT64_C(0x9e3779b97f4a7c15);
+		*at ^= *at >> 29;
+	}
+	return h[8];
+}
+
+Test(replica, the_hash_has_the_bits_of_its_naive_twin_for_every_length)
+{
+	for (size_t n = 1; n < 70; n++) {
+		struct replica q;
+
+		cr_assert_eq(replica_init(&q, n, 100, NULL), ST_OK);
+		for (size_t i = 0; i < n; i++)
+			q.x[i] = (real)(i + 1) / 7;
+		cr_assert_eq(replica_hash(&q, 0), hash_naively(q.x, n), "of %zu numbers", n);
+		replica_fini(&q);
+	}
+}
+
 Test(replica, a_heap_that_fails_leaves_nothing)
 {
 	for (int k = 0; k < 2; k++) {
