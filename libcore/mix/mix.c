@@ -2,6 +2,7 @@
 #include "libcore/mix/mix.h"
 
 #include "libcore/base/kernel.h"
+#include "libcore/base/residual.h"
 
 #include <assert.h>
 #include <string.h>
@@ -108,6 +109,29 @@ void mix_weighted(real *out, const real *const *vectors, const real *weights, si
 	}
 }
 
+/* The usual numbers of others: one pass over x, self and them. */
+KERNEL static void differences1(real *x, real gamma, const real *self, const real *const *o,
+				const real *w, size_t n)
+{
+	const real *o0 = o[0];
+	const real w0 = w[0];
+
+	KERNEL_LOOP
+	for (size_t i = 0; i < n; i++)
+		x[i] = x[i] + gamma * (w0 * (o0[i] - self[i]));
+}
+
+KERNEL static void differences2(real *x, real gamma, const real *self, const real *const *o,
+				const real *w, size_t n)
+{
+	const real *o0 = o[0], *o1 = o[1];
+	const real w0 = w[0], w1 = w[1];
+
+	KERNEL_LOOP
+	for (size_t i = 0; i < n; i++)
+		x[i] = x[i] + gamma * (w0 * (o0[i] - self[i]) + w1 * (o1[i] - self[i]));
+}
+
 KERNEL static void difference_first(real *acc, const real *other, const real *self, real w, size_t n)
 {
 	KERNEL_LOOP
@@ -122,13 +146,12 @@ KERNEL static void difference_next(real *acc, const real *other, const real *sel
 		acc[i] = acc[i] + w * (other[i] - self[i]);
 }
 
-void mix_differences(real *x, real gamma, const real *self, const real *const *others,
-		     const real *weights, size_t n_others, size_t n)
+/* Any number of others: block by block in a buffer of our own. */
+static void differences_many(real *x, real gamma, const real *self, const real *const *others,
+			     const real *weights, size_t n_others, size_t n)
 {
 	real acc[BLOCK];
 
-	if (n_others == 0)
-		return;
 	for (size_t at = 0; at < n; at += BLOCK) {
 		size_t len = n - at < BLOCK ? n - at : BLOCK;
 
@@ -139,6 +162,24 @@ void mix_differences(real *x, real gamma, const real *self, const real *const *o
 	}
 }
 
+void mix_differences(real *x, real gamma, const real *self, const real *const *others,
+		     const real *weights, size_t n_others, size_t n)
+{
+	switch (n_others) {
+	case 0:
+		break;
+	case 1:
+		differences1(x, gamma, self, others, weights, n);
+		break;
+	case 2:
+		differences2(x, gamma, self, others, weights, n);
+		break;
+	default:
+		differences_many(x, gamma, self, others, weights, n_others, n);
+		break;
+	}
+}
+
 KERNEL void mix_add(real *x, const real *q, size_t n)
 {
 	KERNEL_LOOP
@@ -146,35 +187,23 @@ KERNEL void mix_add(real *x, const real *q, size_t n)
 		x[i] = x[i] + q[i];
 }
 
-/* lane k += x_k^2 in double, of the next eight. */
-static inline void add_squares(double lane[restrict 8], const real *restrict x)
+KERNEL static void residual_whole(real *restrict out, struct residual_sums *restrict sums, const real *restrict x,
+				  const real *restrict base, size_t n)
 {
-	for (size_t k = 0; k < 8; k++)
-		lane[k] += (double)x[k] * (double)x[k];
+	struct residual_sums s = {{0}, {0}};
+
+	residual_eights(out, &s, x, base, n);
+	*sums = s;
 }
 
-/* Eight lanes each, so that the sums do not wait for one another; the rest one by one. */
-KERNEL double mix_residual(real *restrict out, double *restrict norm, const real *restrict x,
-			   const real *restrict base, size_t n)
+double mix_residual(real *restrict out, double *restrict norm, const real *restrict x, const real *restrict base,
+		    size_t n)
 {
-	double r[8] = {0}, s[8] = {0}, sum = 0;
-	size_t whole = n - n % 8;
+	size_t whole = n - n % RESIDUAL_LANES;
+	struct residual_sums sums;
 
-	for (size_t i = 0; i < whole; i += 8) {
-		for (size_t k = 0; k < 8; k++)
-			out[i + k] = x[i + k] - base[i + k];
-		add_squares(r, out + i);
-		add_squares(s, x + i);
-	}
-	for (size_t i = whole; i < n; i++) {
-		out[i] = x[i] - base[i];
-		r[0] += (double)out[i] * (double)out[i];
-		s[0] += (double)x[i] * (double)x[i];
-	}
-	*norm = 0;
-	for (size_t k = 0; k < 8; k++) {
-		sum += r[k];
-		*norm += s[k];
-	}
-	return sum;
+	residual_whole(out, &sums, x, base, whole);
+	residual_rest(out + whole, &sums, x + whole, base + whole, n - whole);
+	*norm = residual_total(sums.of_x);
+	return residual_total(sums.of_difference);
 }
