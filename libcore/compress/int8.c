@@ -1,20 +1,7 @@
 /* int8: blocks of 256 numbers, each as whole steps of largest/127; all scales first, then a byte
  * each. */
 #include "libcore/base/kernel.h"
-#include "libcore/compress/blocks.h"
-
-#define STEPS ((real)127)
-#define MOST (REAL_MAX / 128) /* even -128 steps are finite */
-
-static inline void code_block(uint8_t *restrict codes, uint8_t *scale, const real *restrict x,
-			      size_t n)
-{
-	real inverse;
-
-	store_real(scale, block_scale(&inverse, block_max(x, n), STEPS, MOST));
-	for (size_t i = 0; i < n; i++)
-		codes[i] = (uint8_t)nearest_step(x[i], inverse);
-}
+#include "libcore/compress/int8_block.h"
 
 KERNEL static void code_all(uint8_t *restrict scales, uint8_t *restrict codes,
 			    const real *restrict x, size_t n)
@@ -45,7 +32,7 @@ KERNEL static size_t decode_all(real *restrict out, const uint8_t *restrict scal
 	for (; i < n; i += INT8_BLOCK, b++) {
 		real scale = load_real(scales + b * sizeof(real));
 
-		if (!within(scale, MOST))
+		if (!within(scale, INT8_MOST))
 			return b;
 		if (n - i >= INT8_BLOCK)
 			decode_block(out + i, codes + i, scale, INT8_BLOCK);
@@ -72,6 +59,6 @@ enum status int8_decode(real *out, size_t n, const uint8_t *bytes, size_t len, s
 		return wrong_length(err, "int8", n, len, expected);
 	done = decode_all(out, bytes, bytes + n_blocks * sizeof(real), n);
 	if (done < n_blocks)
-		return wrong_scale(err, "int8", done, load_real(bytes + done * sizeof(real)), MOST);
+		return wrong_scale(err, "int8", done, load_real(bytes + done * sizeof(real)), INT8_MOST);
 	return ST_OK;
 }

@@ -63,8 +63,13 @@ bool replica_is_next(const struct replica *r, uint32_t segment, uint64_t seq)
 
 void replica_advance(struct replica *r, uint32_t segment, const real *q)
 {
-	assert(r->seq[segment] != REPLICA_NONE);
 	mix_add(replica_at(r, segment), q, replica_length(r, segment));
+	replica_advanced(r, segment);
+}
+
+void replica_advanced(struct replica *r, uint32_t segment)
+{
+	assert(r->seq[segment] != REPLICA_NONE);
 	r->seq[segment]++;
 }
 

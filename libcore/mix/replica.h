@@ -42,6 +42,8 @@ size_t replica_length(const struct replica *r, uint32_t segment);
 bool replica_is_next(const struct replica *r, uint32_t segment, uint64_t seq);
 /* x[segment] += q; the number grows by one. The segment must be known. */
 void replica_advance(struct replica *r, uint32_t segment, const real *q);
+/* Somebody else has added q: only the number grows. */
+void replica_advanced(struct replica *r, uint32_t segment);
 /* x[segment] = values, under the number seq. */
 void replica_set(struct replica *r, uint32_t segment, uint64_t seq, const real *values);
 

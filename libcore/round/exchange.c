@@ -2,6 +2,7 @@
 #include "libcore/round/exchange.h"
 
 #include "libcore/base/mem.h"
+#include "libcore/compress/int8_replica.h"
 #include "libcore/mix/mix.h"
 #include "libcore/mix/replica.h"
 
@@ -108,22 +109,53 @@ static struct compress_address address(uint64_t round, uint32_t rank, uint32_t s
 	return (struct compress_address){.round = round, .rank = rank, .segment = segment};
 }
 
+/* The bytes of x - own replica, into e->bytes; and how much that is. */
+static size_t encode_difference(struct exchange *e, const real *x, uint32_t segment, const struct compress_address *at)
+{
+	const real *own = replica_at(&e->own, segment);
+	size_t n = replica_length(&e->own, segment);
+	double *residual = &e->residual[segment], *norm = &e->norm[segment];
+
+	if (e->cfg.compress.kind == COMPRESS_INT8) {
+		*residual = int8_encode_difference(e->bytes, norm, x, own, n);
+		return compress_bound(&e->cfg.compress, n);
+	}
+	*residual = mix_residual(e->difference, norm, x, own, n);
+	return compress_encode(e->compress, e->bytes, e->difference, n, at);
+}
+
+/* r += what the bytes decode to. */
+static enum status add_decoded(struct exchange *e, struct replica *r, uint32_t segment, const uint8_t *bytes, size_t len,
+		const struct compress_address *at, struct error *err)
+{
+	size_t n = replica_length(r, segment);
+	enum status st;
+
+	if (e->cfg.compress.kind == COMPRESS_INT8) {
+		st = int8_add(replica_at(r, segment), n, bytes, len, err);
+		if (st == ST_OK)
+			replica_advanced(r, segment);
+		return st;
+	}
+	st = compress_decode(e->compress, e->difference, n, bytes, len, at, err);
+	if (st == ST_OK)
+		replica_advance(r, segment, e->difference);
+	return st;
+}
+
 enum status exchange_advance(struct exchange *e, struct exchange_frame *out, uint64_t round, uint32_t segment,
 		const real *x, struct error *err)
 {
 	struct compress_address at = address(round, e->cfg.rank, segment);
-	size_t n = replica_length(&e->own, segment);
-	enum status st;
+	enum status st = ST_NOT_FINITE;
 
-	e->residual[segment] = mix_residual(e->difference, &e->norm[segment], x + (size_t)segment * e->cfg.segment,
-			replica_at(&e->own, segment), n);
 	*out = (struct exchange_frame){.bytes = e->bytes};
-	out->len = compress_encode(e->compress, e->bytes, e->difference, n, &at);
-	st = compress_decode(e->compress, e->difference, n, e->bytes, out->len, &at, NULL);
-	if (st != ST_OK || !isfinite(e->residual[segment]) || !isfinite(e->norm[segment]))
+	out->len = encode_difference(e, x + (size_t)segment * e->cfg.segment, segment, &at);
+	if (isfinite(e->residual[segment]) && isfinite(e->norm[segment]))
+		st = add_decoded(e, &e->own, segment, e->bytes, out->len, &at, NULL);
+	if (st != ST_OK)
 		return error_set(err, ST_NOT_FINITE, "rank %u: segment %u of x is not finite, or too far from its replica, in round %llu",
 				e->cfg.rank, segment, (unsigned long long)round);
-	replica_advance(&e->own, segment, e->difference);
 	out->seq = e->own.seq[segment];
 	if (round % EXCHANGE_HASH_EVERY == 0)
 		out->hash = replica_hash(&e->own, segment);
@@ -149,17 +181,12 @@ static enum status take_difference(struct exchange *e, struct replica *r, uint32
 		uint32_t segment, const struct exchange_frame *f, struct error *err)
 {
 	struct compress_address at = address(round, rank, segment);
-	size_t n = replica_length(r, segment);
-	enum status st;
 
 	if (!replica_is_next(r, segment, f->seq))
 		return error_set(err, ST_PROTO, "difference %llu of segment %u came, %lld is next: one was lost or repeated",
 				(unsigned long long)f->seq, segment,
 				r->seq[segment] == REPLICA_NONE ? -1LL : (long long)r->seq[segment] + 1);
-	st = compress_decode(e->compress, e->difference, n, f->bytes, f->len, &at, err);
-	if (st == ST_OK)
-		replica_advance(r, segment, e->difference);
-	return st;
+	return add_decoded(e, r, segment, f->bytes, f->len, &at, err);
 }
 
 enum status exchange_receive(struct exchange *e, uint32_t slot, uint32_t rank, uint64_t round, uint32_t segment,

@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const struct version product = {compress_create, compress_destroy, compress_encode,
-				       compress_decode};
+				       compress_decode, int8_encode_difference, int8_add};
 static real x[SAMPLE_MOST], q[2][SAMPLE_MOST];
 static uint8_t bytes[2][SAMPLE_MOST * sizeof(real) + 64];
 
@@ -27,6 +27,23 @@ static void compare(const struct version *const v[2], struct compress *const c[2
 	cr_assert_eq(len[0], len[1], "%s of %zu: %zu and %zu bytes", what, n, len[0], len[1]);
 	cr_assert_eq(memcmp(bytes[0], bytes[1], len[0]), 0, "%s of %zu: other bytes", what, n);
 	cr_assert_eq(memcmp(q[0], q[1], n * sizeof(real)), 0, "%s of %zu: other bits", what, n);
+}
+
+/* int8's passes over replicas: the difference from another vector to x, and what it moves that to. */
+static void compare_replicas(const struct version *const v[2], size_t n)
+{
+	double sum[2], norm[2];
+	size_t len = n + (n + 255) / 256 * sizeof(real);
+
+	for (int k = 0; k < 2; k++) {
+		for (size_t i = 0; i < n; i++)
+			q[k][i] = x[n - 1 - i] / 3;
+		sum[k] = v[k]->encode_difference(bytes[k], &norm[k], x, q[k], n);
+		cr_assert_eq(v[k]->add(q[k], n, bytes[k], len, NULL), ST_OK);
+	}
+	cr_assert(sum[0] == sum[1] && norm[0] == norm[1], "replicas of %zu: other sums", n);
+	cr_assert_eq(memcmp(bytes[0], bytes[1], len), 0, "replicas of %zu: other bytes", n);
+	cr_assert_eq(memcmp(q[0], q[1], n * sizeof(real)), 0, "replicas of %zu: other bits", n);
 }
 
 static void compare_all(const struct version *a, const struct version *b)
@@ -47,6 +64,11 @@ static void compare_all(const struct version *a, const struct version *b)
 			}
 			for (int i = 0; i < 2; i++)
 				v[i]->destroy(c[i]);
+		}
+	for (size_t m = 0; m < N_SAMPLE_SIZES; m++)
+		for (int shape = 0; shape < SAMPLE_SHAPES; shape++) {
+			sample_fill(x, sample_sizes[m], shape);
+			compare_replicas(v, sample_sizes[m]);
 		}
 }
 

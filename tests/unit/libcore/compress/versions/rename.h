@@ -40,6 +40,8 @@
 #define qsgd_decode RENAME(qsgd_decode)
 #define int8_encode RENAME(int8_encode)
 #define int8_decode RENAME(int8_decode)
+#define int8_encode_difference RENAME(int8_encode_difference)
+#define int8_add RENAME(int8_add)
 #define int4_encode RENAME(int4_encode)
 #define int4_decode RENAME(int4_decode)
 #define bf16_encode RENAME(bf16_encode)

@@ -3,6 +3,7 @@
 #define TESTS_UNIT_LIBCORE_COMPRESS_VERSIONS_VERSION_H
 
 #include "libcore/compress/compress.h"
+#include "libcore/compress/int8_replica.h"
 
 struct version {
 	enum status (*create)(struct compress **out, const struct compress_config *cfg,
@@ -12,6 +13,8 @@ struct version {
 			 const struct compress_address *at);
 	enum status (*decode)(struct compress *c, real *out, size_t n, const uint8_t *bytes,
 			      size_t len, const struct compress_address *at, struct error *err);
+	double (*encode_difference)(uint8_t *out, double *norm, const real *x, const real *base, size_t n);
+	enum status (*add)(real *x, size_t n, const uint8_t *bytes, size_t len, struct error *err);
 };
 
 extern const struct version version_v1, version_v3, version_v4;
