@@ -77,14 +77,14 @@ static int is_one_peer(const struct job_spec *s)
 	return topology_parse(&t, s->topology, NULL) == ST_OK && t.kind == TOPOLOGY_ONE_PEER;
 }
 
-/* A rank that comes late starts from its neighbours' parameters, and counts its steps as they do. */
+/* A rank that comes late starts from a neighbour's parameters, and counts its steps as they do. */
 static enum status check_elastic(const struct job_spec *s, const struct algo *a, struct error *err)
 {
 	struct topology t;
 
-	if (a->exchange != ALGO_PARAMETERS || algo_order(a) != GOSSIP_DENSE) {
-		(void)error_set(err, ST_INVALID, "elastic: %s does not send parameters to its neighbours, allowed: d-adam, d-psgd",
-				algo_name((enum algo_kind)s->algorithm));
+	if (algo_order(a) == GOSSIP_TREE) {
+		(void)error_set(err, ST_INVALID, "elastic: %s needs the mean of all ranks of the start, allowed: d-adam, cd-adam, choco-sgd, "
+				"d-psgd", algo_name((enum algo_kind)s->algorithm));
 		error_hint(err, "take `elastic` out, or another algorithm");
 		return ST_INVALID;
 	}

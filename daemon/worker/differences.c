@@ -34,6 +34,11 @@ void differences_destroy(struct differences *d)
 	mem_free(d);
 }
 
+void differences_restart(struct differences *d)
+{
+	exchange_restart(d->exchange, d->cfg.x);
+}
+
 enum status differences_open(struct differences *d, uint32_t slot, struct error *err)
 {
 	return exchange_open(d->exchange, slot, err);

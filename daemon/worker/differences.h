@@ -22,6 +22,9 @@ MUST_CHECK enum status differences_create(struct differences **out, const struct
 		struct error *err);
 void differences_destroy(struct differences *d); /* NULL is allowed */
 
+/* x is a copy that has just come (exchange_restart). */
+void differences_restart(struct differences *d);
+
 MUST_CHECK enum status differences_open(struct differences *d, uint32_t slot, struct error *err);
 
 /* DO_SEND. ST_NOT_FINITE: x is; ST_NOMEM. */

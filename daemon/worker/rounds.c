@@ -373,6 +373,8 @@ void rounds_rank_gone(struct rounds *r, uint32_t rank)
 
 void rounds_copied(struct rounds *r, uint64_t step)
 {
+	if (r->differences != NULL)
+		differences_restart(r->differences);
 	feed(r, &(struct gossip_event){.type = GOSSIP_EV_START, .step = step});
 }
 

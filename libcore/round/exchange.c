@@ -104,6 +104,16 @@ enum status exchange_open(struct exchange *e, uint32_t slot, struct error *err)
 	return ST_OK;
 }
 
+void exchange_restart(struct exchange *e, const real *x)
+{
+	replica_start(&e->own, x);
+	for (uint32_t i = 0; i < e->own.n_segments; i++)
+		e->own.seq[i] = 1; /* not the common start */
+	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++)
+		if (e->links[s].x != NULL)
+			replica_forget(&e->links[s]);
+}
+
 static struct compress_address address(uint64_t round, uint32_t rank, uint32_t segment)
 {
 	return (struct compress_address){.round = round, .rank = rank, .segment = segment};

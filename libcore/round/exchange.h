@@ -49,6 +49,9 @@ MUST_CHECK enum status exchange_create(struct exchange **out, const struct excha
 		struct error *err);
 void exchange_destroy(struct exchange *e); /* NULL is allowed */
 
+/* A rank that comes late has got its x: that is its replica, which nobody holds yet, and no other is known. */
+void exchange_restart(struct exchange *e, const real *x);
+
 /* A link came up in `slot`: its replica is the common start, or not known yet. ST_NOMEM. */
 MUST_CHECK enum status exchange_open(struct exchange *e, uint32_t slot, struct error *err);
 

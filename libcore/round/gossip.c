@@ -64,8 +64,8 @@ static enum status config_check(const struct gossip_config *cfg, struct error *e
 	if (cfg->first_round >= GOSSIP_MAX_ROUND)
 		return error_set(err, ST_INVALID, "start at round %llu, the limit is 2^62",
 				(unsigned long long)cfg->first_round);
-	if (cfg->joins && (cfg->order != GOSSIP_DENSE || cfg->one_peer))
-		return error_set(err, ST_INVALID, "a rank can come late only where parameters are sent to all neighbours");
+	if (cfg->joins && !gossip_can_grow(cfg))
+		return error_set(err, ST_INVALID, "a rank can come late only where all neighbours count in every round");
 	if (cfg->one_peer && cfg->order != GOSSIP_DENSE)
 		return error_set(err, ST_INVALID, "a one-peer schedule is directed: replicas and their differences need links that "
 				"count both ways");
@@ -212,7 +212,7 @@ void gossip_after_round(struct gossip *g, struct gossip_actions *out)
 
 static void begin_if_possible(struct gossip *g, struct gossip_actions *out)
 {
-	bool missing = g->joining ? !gossip_join_may_begin(g) : !g->began && gossip_missing_rank(g) >= 0;
+	bool missing = g->late ? !gossip_join_may_begin(g) : !g->began && gossip_missing_rank(g) >= 0;
 
 	g->phase = GOSSIP_DUE;
 	if (g->has_cut && (g->next > g->cut || !gossip_has_links(g) || missing))

@@ -34,7 +34,7 @@
  * what it sends then stays unread, and its numbers are not taken over: a round number is a place in the
  * schedule. Whose source is not there keeps its own segments, which shifts the mean: they count as missed.
  *
- * Ranks may come while the others run, and the graph may change with them (DENSE; gossip_join.c).
+ * Ranks may come while the others run, and the graph may change with them (but TREE and one-peer; gossip_join.c).
  *
  * Round c comes after step (c + 1) p, on every rank. Who takes a later number over from a peer (design.md: numbers
  * only grow) leaves the local steps between out, so that all ranks end with the same round and none takes its
@@ -65,7 +65,7 @@ struct gossip_config {
 	enum gossip_order order;
 	uint32_t rank, n_ranks;
 	uint64_t neighbours;      /* bit r: a link to rank r is wanted before the first round */
-	bool joins;               /* DENSE: starts without a model, while the others run (gossip_join.c) */
+	bool joins;               /* not TREE: starts without a model, while the others run (gossip_join.c) */
 	bool one_peer;            /* DENSE: one source and one target per round; else all links count */
 	uint32_t n_segments;      /* >= 1 */
 	uint32_t n_short, long_every; /* parameters only: rounds whose number is no multiple of long_every exchange the

@@ -91,7 +91,8 @@ struct gossip {
 	uint64_t next;         /* next round not yet begun; numbers only grow */
 	bool began;            /* the first round is behind the wait for all neighbours */
 	bool ending;           /* only the last evaluation is left */
-	bool joining;          /* the next round, or this one, is our first: we only take */
+	bool late;             /* came while the others run: the next round, or this one, is our first */
+	bool joining;          /* DENSE: and in it we only take */
 	uint64_t gone;         /* ranks that nobody waits for */
 	uint32_t halvings;
 	bool has_cut;
@@ -143,6 +144,7 @@ int32_t gossip_missing_rank(const struct gossip *g);             /* wanted, not 
 int32_t gossip_asked_rank(const struct gossip *g);               /* its answer holds the next round; or -1 */
 
 /* gossip_join.c: ranks that come late, links that go */
+bool gossip_can_grow(const struct gossip_config *cfg);
 bool gossip_link_counts(const struct gossip_link *l); /* live, and will be in the next round */
 void gossip_close_parked(struct gossip *g, struct gossip_actions *out, const char *why);
 void gossip_join_start(struct gossip *g, uint64_t step, struct gossip_actions *out);

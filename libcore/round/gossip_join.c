@@ -1,15 +1,22 @@
 /* Ranks that come late, and links that go because the graph has changed. See gossip.h.
  *
- *   joiner (`joins`): IDLE, its link is for the copy ─ START{step} ─► JOINING: waits for one link of its own ─►
- *   first round: says so in ROUND_BEGIN, gives nothing, x = mean of what its neighbours give, at their step
+ *   joiner (`joins`): IDLE, its link is for the copy ─ START{step} ─► waits for one link of its own ─► first round
  *
  * Who is asked for the copy (LINK_UP with `joining`) serves it behind its next round, one joiner at a time,
- * and that link never counts. In a joiner's first round its neighbours give to it and weigh it 0, so the
- * mean of the others stays where it is.
+ * and that link never counts. The first round brings the joiner to its neighbours' step.
+ *   DENSE          it says so in ROUND_BEGIN and gives nothing: x = the mean of what its neighbours give. They weigh it
+ *                  0, so the mean of the others stays where it is
+ *   FRESH, LAGGED  its replica begins as its copy; all replicas go dense over its links, as over any new link, and it
+ *                  counts at once (the reference's rule, churn_ref.py)
  *
  * NEIGHBOURS names whom the graph wants now. A link to another rank leaves at a boundary: BYE instead of
  * the next ROUND_BEGIN, so the peer leaves us out as one who is not in the round; after the BYE of both it is closed. */
 #include "libcore/round/gossip_internal.h"
+
+bool gossip_can_grow(const struct gossip_config *cfg)
+{
+	return cfg->order != GOSSIP_TREE && !cfg->one_peer;
+}
 
 bool gossip_link_counts(const struct gossip_link *l)
 {
@@ -38,7 +45,8 @@ void gossip_join_start(struct gossip *g, uint64_t step, struct gossip_actions *o
 	g->step = step < g->cfg.steps ? step - step % g->cfg.period : g->cfg.steps;
 	behind = g->step / g->cfg.period;
 	g->next = behind > g->next ? behind : g->next;
-	g->joining = true;
+	g->late = true;
+	g->joining = g->cfg.order == GOSSIP_DENSE;
 	g->phase = GOSSIP_DUE;
 }
 
@@ -71,7 +79,7 @@ const struct gossip_mix *gossip_join_mix(struct gossip *g)
 /* Nobody is there to take from: the copy is all we get. */
 bool gossip_join_is_alone(const struct gossip *g)
 {
-	return g->joining && gossip_asked_rank(g) < 0 && (!gossip_has_links(g) || g->next >= gossip_n_rounds(g));
+	return g->late && gossip_asked_rank(g) < 0 && (!gossip_has_links(g) || g->next >= gossip_n_rounds(g));
 }
 
 /* The first round is over: from here on as everybody. */
@@ -79,7 +87,7 @@ void gossip_join_over(struct gossip *g)
 {
 	g->missed = 0; /* nobody's mean has moved */
 	g->left_out = 0;
-	g->joining = false;
+	g->late = g->joining = false;
 }
 
 /* ---- who is joined ---- */
@@ -91,8 +99,8 @@ void gossip_park(struct gossip *g, uint32_t slot, struct gossip_actions *out)
 
 	l->parked = true;
 	l->unwanted = false;
-	l->wants_copy = g->cfg.order == GOSSIP_DENSE && !g->cfg.one_peer && g->phase != GOSSIP_TRAINED;
-	if (!l->wants_copy || g->joining || (g->cfg.joins && g->phase == GOSSIP_IDLE))
+	l->wants_copy = gossip_can_grow(&g->cfg) && g->phase != GOSSIP_TRAINED;
+	if (!l->wants_copy || g->late || (g->cfg.joins && g->phase == GOSSIP_IDLE))
 		gossip_fault(g, slot, out, "rank %u asks for a copy: there is none to give", l->rank);
 }
 
@@ -116,8 +124,8 @@ void gossip_serve(struct gossip *g, struct gossip_actions *out)
 
 void gossip_on_neighbours(struct gossip *g, const struct gossip_event *ev, struct gossip_actions *out)
 {
-	if (g->cfg.one_peer)
-		return; /* its links follow from the number of ranks at the start */
+	if (!gossip_can_grow(&g->cfg))
+		return; /* its links follow from the ranks of the start */
 	if (ev->rank > g->cfg.n_ranks && ev->rank <= GOSSIP_MAX_LINKS)
 		g->cfg.n_ranks = ev->rank;
 	g->cfg.neighbours = ev->neighbours & ~(UINT64_C(1) << g->cfg.rank);

@@ -244,7 +244,7 @@ void gossip_finish(struct gossip *g, struct gossip_actions *out)
 {
 	struct gossip_action *a = gossip_act(out, GOSSIP_DO_ROUND_OVER, 0);
 
-	if (g->joining)
+	if (g->late)
 		gossip_join_over(g);
 	a->round = g->round;
 	a->step = g->step;

@@ -11,8 +11,13 @@
 #define STEPS 240U
 #define DEADLINE_MS 60000
 
-static const char spec[] = "name: t\nseed: 5\nmodel: {plugin: slow, options: {params: 3000, delay_ms: 10}}\ndata: {format: none}\n"
-			   "algorithm: {name: d-adam, period: 3}\ntopology: ring\nbatch: 4\nsteps: 240\nwire: {segment: 1024}\n";
+static char spec[400];
+
+static void make_spec(const char *algorithm, const char *more)
+{
+	(void)snprintf(spec, sizeof spec, "name: t\nseed: 5\nmodel: {plugin: slow, options: {params: 3000, delay_ms: 10}}\ndata: {format: none}\n"
+			"algorithm: {name: %s, period: 3}\ntopology: ring\nbatch: 4\nsteps: %u\nwire: {segment: 1024}\n%s", algorithm, STEPS, more);
+}
 
 static int has_run(const struct driver *d, void *data)
 {
@@ -93,10 +98,11 @@ static void check_end(struct driver *d, uint32_t r)
 				(char *)k->log.data);
 }
 
-static void join(void)
+static void join(const char *algorithm)
 {
 	struct driver d;
 
+	make_spec(algorithm, "");
 	start(&d);
 	take_in(&d);
 	if (driver_run(&d, DEADLINE_MS) != 0)
@@ -110,13 +116,14 @@ static void join(void)
 	if ((d.ranks[0].links_up >> 2 & 1) != 0 && strstr(d.ranks[0].link_why[2], "no neighbour any more") == NULL)
 		driver_die("the old link is still there: %s", d.ranks[0].link_why[2]);
 	driver_fini(&d);
-	driver_ok("a fourth rank joins three that run: all end at step %u, the mean is of 4", STEPS);
+	driver_ok("%s: a fourth rank joins three that run, all end at step %u, and the mean is of 4", algorithm, STEPS);
 }
 
 static void die(int with_links)
 {
 	struct driver d;
 
+	make_spec("d-adam", "");
 	start(&d);
 	if (with_links) {
 		take_in(&d);
@@ -147,12 +154,11 @@ static int is_linked_anew(const struct driver *d, void *data)
 
 static void close_ring(void)
 {
-	char elastic_spec[sizeof spec + 20];
 	uint64_t step = 30;
 	struct driver d;
 
-	(void)snprintf(elastic_spec, sizeof elastic_spec, "%selastic: on\n", spec);
-	driver_init(&d, 4, "slow", elastic_spec);
+	make_spec("d-adam", "elastic: on\n");
+	driver_init(&d, 4, "slow", spec);
 	driver_start(&d);
 	if (driver_until(&d, rank_0_has_run, &step, DEADLINE_MS) != 0)
 		driver_die("not at step 30");
@@ -193,11 +199,10 @@ static int waits_for_0(const struct driver *d, void *data)
 static void mean_without_a_link(int comes)
 {
 	struct worker_msg plan = {.type = WORKER_COLLECT, .u.collect = {.plan = 1, .ranks = 7}};
-	char short_spec[sizeof spec + 40];
 	struct driver d;
 
-	(void)snprintf(short_spec, sizeof short_spec, "%stimeouts: {link: %s}\n", spec, comes ? "30s" : "1s");
-	driver_init(&d, 3, "slow", short_spec);
+	make_spec("d-adam", comes ? "timeouts: {link: 30s}\n" : "timeouts: {link: 1s}\n");
+	driver_init(&d, 3, "slow", spec);
 	d.no_links = d.no_mean = 1;
 	d.neighbours[0] = d.neighbours[1] = 1 << 2;
 	driver_start(&d);
@@ -222,7 +227,10 @@ int main(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	signal(SIGPIPE, SIG_IGN);
-	join();
+	join("d-adam");
+	join("cd-adam, compress: sign");
+	join("cd-adam, order: fresh, compress: int8");
+	join("choco-sgd, compress: top-k(10%)");
 	die(0);
 	die(1);
 	close_ring();

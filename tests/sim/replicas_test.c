@@ -26,6 +26,7 @@ struct world {
 	uint64_t fault_at;                                       /* event number */
 	void (*fault)(struct world *w, struct sim *s);
 	uint64_t closes;
+	struct graph *grown; /* with the rank that comes late */
 };
 
 static void gradient(void *user, uint32_t rank, uint64_t step, const real *x, real *grad)
@@ -231,6 +232,54 @@ Test(replicas, links_that_break_and_come_back_at_any_moment_leave_copies_that_ag
 			s = run(&world);
 			cr_assert_eq(sim_closes(s), 0, "seed %llu: %s", (unsigned long long)seed, sim_close_why(s));
 			check_copies(&world, 100);
+			end(&world, s);
+		}
+}
+
+static void come(struct world *w, struct sim *s)
+{
+	sim_late(s, 5, (uint32_t)w->fault_at % 5, w->grown);
+	w->fault = NULL;
+}
+
+/* Five of a ring; the sixth comes at an event of its own. */
+static void world_with_a_late_rank(struct world *w, enum algo_order order, const char *compressor, double gamma)
+{
+	const struct topology ring = {.kind = TOPOLOGY_RING};
+
+	ring_world(w, 6, order, compressor, gamma);
+	graph_destroy(w->graph);
+	cr_assert_eq(graph_build_over(&w->graph, &ring, 6, 31, 1, NULL), ST_OK);
+	cr_assert_eq(graph_build(&w->grown, &ring, 6, 1, NULL), ST_OK);
+	w->cfg.graph = w->graph;
+	w->fault = come;
+}
+
+Test(replicas, a_rank_that_comes_at_any_moment_gets_copies_that_agree_and_ends_with_the_others)
+{
+	static const char *const compressors[] = {"sign", "identity", "top-k(2)"};
+
+	for (int order = ALGO_ORDER_LAGGED; order <= ALGO_ORDER_FRESH; order++)
+		for (uint64_t seed = 1; seed <= 60; seed++) {
+			struct sim *s;
+
+			world_with_a_late_rank(&world, (enum algo_order)order, compressors[seed % 3], 0.3);
+			world.fault_at = 100 + 17 * seed;
+			world.cfg.seed = seed;
+			s = sim_create(&world.cfg);
+			cr_assert_not_null(s);
+			sim_crash(s, 5); /* it comes later */
+			sim_start(s);
+			cr_assert_eq(sim_run(s, EVENTS), SIM_QUIET, "%s", sim_story(s));
+			cr_assert_null(sim_violation(s), "seed %u: %s", (unsigned)seed, sim_violation(s));
+			cr_assert(sim_all_trained(s), "seed %u:\n%s", (unsigned)seed, sim_story(s));
+			cr_assert_eq(sim_closes(s), 0, "seed %u: %s", (unsigned)seed, sim_close_why(s));
+			for (uint32_t k = 0; k < 6; k++)
+				cr_assert_eq(sim_state(s, k)->step, 80, "seed %u, rank %u", (unsigned)seed, k);
+			cr_assert(sim_linked(s, 5, 0) && sim_linked(s, 5, 4) && sim_replica(s, 5, 0) != NULL, "seed %u", (unsigned)seed);
+			check_copies(&world, 500);
+			check_last_copies(&world, s);
+			graph_destroy(world.grown);
 			end(&world, s);
 		}
 }

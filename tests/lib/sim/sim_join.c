@@ -97,6 +97,8 @@ void sim_take_state(struct sim *s, uint32_t rank, const struct sim_msg *m)
 			.v = st->v != NULL ? m->data + 2 * st->n : NULL, .step = m->ev.step};
 
 	copy_state(st, &of);
+	if (s->nodes[rank].exchange != NULL)
+		exchange_restart(s->nodes[rank].exchange, st->x);
 	sim_event(s, rank, &(struct gossip_event){.type = GOSSIP_EV_START, .step = m->ev.step});
 	sim_rewire(s, s->after);
 	s->nodes[rank].late = false;

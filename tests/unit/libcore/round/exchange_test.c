@@ -236,3 +236,27 @@ Test(exchange, gamma_by_default_is_what_was_measured)
 		cr_assert_float_eq(exchange_default_gamma(&c, 10000, GOSSIP_LAGGED, 16), rows[i].late, 1e-3, "%s", rows[i].compressor);
 	}
 }
+
+Test(exchange, one_that_comes_late_publishes_its_copy_and_knows_nobody)
+{
+	struct exchange *late, *other;
+	struct exchange_frame f;
+	struct error err = {0};
+
+	fill(4);
+	late = make(1, "sign", start);
+	other = make(2, "sign", start);
+	cr_assert_eq(exchange_open(other, 5, NULL), ST_OK);
+	cr_assert_eq(exchange_open(late, 3, NULL), ST_OK);
+	exchange_restart(late, x);
+	cr_assert_eq(exchange_open(late, 5, NULL), ST_OK);
+	for (uint32_t s = 0; s < SEGMENTS; s++) {
+		exchange_dense(late, &f, s);
+		cr_assert_eq(pass_on(other, &f, 9, s, &err), ST_OK, "%s", err.msg);
+	}
+	cr_assert_eq(memcmp(exchange_replica(other, 5), x, sizeof x), 0, "not the start that the others shared");
+	cr_assert_eq(exchange_advance(other, &f, 9, 0, x, NULL), ST_OK);
+	cr_assert_eq(pass_on(late, &f, 9, 0, &err), ST_PROTO, "a difference to what it never had");
+	exchange_destroy(late);
+	exchange_destroy(other);
+}

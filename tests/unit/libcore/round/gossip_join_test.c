@@ -171,14 +171,30 @@ Test(gossip_join, a_link_that_the_graph_has_no_more_leaves_at_a_boundary)
 	cr_assert_null(find(GOSSIP_DO_CLOSE), "there are five ranks now");
 }
 
-Test(gossip_join, replicas_and_schedules_know_no_joiner)
+Test(gossip_join, exact_means_and_schedules_know_no_joiner)
 {
 	struct gossip_config cfg = base;
 
 	cfg.joins = true;
-	cfg.order = GOSSIP_LAGGED;
+	cfg.order = GOSSIP_TREE;
 	cr_assert_eq(gossip_create(&g, &cfg, NULL), ST_INVALID);
 	cfg.order = GOSSIP_DENSE;
 	cfg.one_peer = true;
 	cr_assert_eq(gossip_create(&g, &cfg, NULL), ST_INVALID);
+}
+
+Test(gossip_join, with_replicas_a_joiner_gives_its_own_dense_in_its_first_round)
+{
+	struct gossip_config cfg = base;
+	const struct gossip_action *a;
+
+	cfg.joins = true;
+	cfg.order = GOSSIP_LAGGED;
+	cr_assert_eq(gossip_create(&g, &cfg, NULL), ST_OK);
+	feed((struct gossip_event){.type = GOSSIP_EV_START, .step = 14});
+	cr_assert_null(find(GOSSIP_DO_BEGIN), "it waits for a neighbour");
+	link_up(0, 0, 9, 0);
+	a = find(GOSSIP_DO_BEGIN);
+	cr_assert(a != NULL && !a->joining && a->dense && a->round == 9 && a->step == 20);
+	cr_assert(find(GOSSIP_DO_SEND)->dense, "replicas, before the differences of the round");
 }
