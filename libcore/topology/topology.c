@@ -4,7 +4,6 @@
 #include "libcore/base/nearest.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 #define ALLOWED                                                                                    \
@@ -185,18 +184,6 @@ enum status topology_parse(struct topology *out, const char *text, struct error 
 	if (st == ST_OK)
 		*out = t;
 	return st;
-}
-
-void topology_format(char out[TOPOLOGY_TEXT_SIZE], const struct topology *t)
-{
-	if (t->kind == TOPOLOGY_EDGES)
-		(void)snprintf(out, TOPOLOGY_TEXT_SIZE, "edges");
-	else if (t->kind == TOPOLOGY_TORUS && t->rows != 0)
-		(void)snprintf(out, TOPOLOGY_TEXT_SIZE, "torus(%u,%u)", t->rows, t->cols);
-	else if (t->kind == TOPOLOGY_RANDOM)
-		(void)snprintf(out, TOPOLOGY_TEXT_SIZE, "random(%u)", t->degree);
-	else
-		(void)snprintf(out, TOPOLOGY_TEXT_SIZE, "%s", words[t->kind]);
 }
 
 static enum status check_torus(const struct topology *t, uint32_t n, struct error *err)

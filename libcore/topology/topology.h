@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 #define TOPOLOGY_MAX_RANKS 1024U
-#define TOPOLOGY_TEXT_SIZE 40
 
 enum topology_kind {
 	TOPOLOGY_RING,        /* k ~ k+1 mod n */
@@ -41,9 +40,6 @@ struct topology {
  * ST_INVALID: unknown word (the nearest is offered), a missing or wrong number. */
 MUST_CHECK enum status topology_parse(struct topology *out, const char *text, struct error *err);
 
-/* The text form, as topology_parse reads it ("edges" for a list). */
-void topology_format(char out[TOPOLOGY_TEXT_SIZE], const struct topology *t);
-
 /* What people are told of a text: a list of edges is too long for a line, it is "edges". */
 const char *topology_name(const char *text);
 
@@ -54,8 +50,7 @@ void topology_edge(const struct topology *t, size_t i, uint32_t edge[2]);
  * ranks is seen by graph_build only. */
 MUST_CHECK enum status topology_check(const struct topology *t, uint32_t n, struct error *err);
 
-/* The sides for n ranks: the given ones, or the divisors of n nearest to each other, rows <= cols.
- */
+/* The sides for n ranks: the given ones, or the divisors of n nearest to each other, rows <= cols. */
 void topology_torus_sides(const struct topology *t, uint32_t n, uint32_t *rows, uint32_t *cols);
 
 #endif

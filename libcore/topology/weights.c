@@ -14,17 +14,6 @@ double weights_metropolis(uint32_t degree_a, uint32_t degree_b)
 	return 1.0 / (1.0 + (double)(degree_a > degree_b ? degree_a : degree_b));
 }
 
-double weights_row(double *w, uint32_t own_degree, const uint32_t *degrees, size_t n)
-{
-	double sum = 0.0;
-
-	for (size_t i = 0; i < n; i++) {
-		w[i] = weights_metropolis(own_degree, degrees[i]);
-		sum += w[i];
-	}
-	return 1.0 - sum;
-}
-
 void weights_matrix(double *w, const struct graph *g)
 {
 	uint32_t n = graph_n(g);

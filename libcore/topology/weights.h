@@ -15,11 +15,6 @@
 /* The weight of an edge between ranks of these degrees. */
 double weights_metropolis(uint32_t degree_a, uint32_t degree_b);
 
-/* The own row: w[i] for the i-th neighbour (n of them, ascending ranks, with their degrees);
- * returns the own weight. own_degree need not be n: a link may count for the other end only later.
- */
-double weights_row(double *w, uint32_t own_degree, const uint32_t *degrees, size_t n);
-
 /* The whole matrix, n * n, row by row. For tests and displays. */
 void weights_matrix(double *w, const struct graph *g);
 

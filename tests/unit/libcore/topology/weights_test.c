@@ -67,28 +67,6 @@ Test(weights, w_is_symmetric_and_doubly_stochastic_on_every_connected_graph_up_t
 	}
 }
 
-Test(weights, a_row_is_the_row_of_the_matrix)
-{
-	struct graph *g = numbered(6, 0x5b3b);
-	double w[36], row[5];
-
-	cr_assert(graph_connected(g));
-	weights_matrix(w, g);
-	for (uint32_t i = 0; i < 6; i++) {
-		const uint32_t *near = graph_neighbours(g, i);
-		uint32_t n = graph_degree(g, i), degrees[5];
-		double self;
-
-		for (uint32_t k = 0; k < n; k++)
-			degrees[k] = graph_degree(g, near[k]);
-		self = weights_row(row, n, degrees, n);
-		cr_assert_eq(self, w[i * 6 + i]);
-		for (uint32_t k = 0; k < n; k++)
-			cr_assert_eq(row[k], w[i * 6 + near[k]]);
-	}
-	graph_destroy(g);
-}
-
 Test(weights, the_gap_of_rings_is_the_closed_form)
 {
 	const double pi = acos(-1.0);
