@@ -192,10 +192,12 @@ static enum status take_difference(struct exchange *e, struct replica *r, uint32
 {
 	struct compress_address at = address(round, rank, segment);
 
+	if (r->seq[segment] == REPLICA_NONE)
+		return error_set(err, ST_PROTO, "difference %llu of segment %u came, and the segment itself never did",
+				(unsigned long long)f->seq, segment);
 	if (!replica_is_next(r, segment, f->seq))
-		return error_set(err, ST_PROTO, "difference %llu of segment %u came, %lld is next: one was lost or repeated",
-				(unsigned long long)f->seq, segment,
-				r->seq[segment] == REPLICA_NONE ? -1LL : (long long)r->seq[segment] + 1);
+		return error_set(err, ST_PROTO, "difference %llu of segment %u came, %llu is next: one was lost or repeated",
+				(unsigned long long)f->seq, segment, (unsigned long long)r->seq[segment] + 1);
 	return add_decoded(e, r, segment, f->bytes, f->len, &at, err);
 }
 

@@ -1,6 +1,7 @@
 /* Replicas at two ends: what one publishes is what the other believes, or the other says so. */
 #include "libcore/round/exchange.h"
 
+#include "libcore/mix/replica.h"
 #include "tests/lib/fail_mem.h"
 
 #include <criterion/criterion.h>
@@ -99,6 +100,31 @@ Test(exchange, a_difference_that_is_lost_repeated_or_early_is_told)
 	exchange_destroy(b);
 }
 
+Test(exchange, a_dense_segment_may_have_any_number)
+{
+	static const uint64_t numbers[] = {INT64_MAX, UINT64_MAX - 1, REPLICA_NONE};
+	static const char *const next[] = {"9223372036854775808 is next", "18446744073709551615 is next", "never did"};
+	struct exchange *a, *b;
+	struct exchange_frame f;
+
+	fill(4);
+	a = make(1, "sign", start);
+	b = make(2, "sign", start);
+	cr_assert_eq(exchange_open(b, 5, NULL), ST_OK);
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		struct error err = {0};
+
+		exchange_dense(a, &f, 1);
+		f.seq = numbers[i];
+		cr_assert_eq(pass_on(b, &f, i, 1, &err), ST_OK, "%s", err.msg);
+		cr_assert_eq(exchange_advance(a, &f, i, 1, x, NULL), ST_OK);
+		cr_assert_eq(pass_on(b, &f, i, 1, &err), ST_PROTO);
+		cr_assert_not_null(strstr(err.msg, next[i]), "%s", err.msg);
+	}
+	exchange_destroy(a);
+	exchange_destroy(b);
+}
+
 Test(exchange, a_link_made_later_knows_nothing_until_the_dense_replica_came)
 {
 	struct exchange *a, *b;
@@ -113,6 +139,7 @@ Test(exchange, a_link_made_later_knows_nothing_until_the_dense_replica_came)
 	for (uint32_t s = 0; s < SEGMENTS; s++)
 		cr_assert_eq(exchange_advance(a, &f, 0, s, x, NULL), ST_OK);
 	cr_assert_eq(pass_on(b, &f, 0, 2, &err), ST_PROTO);
+	cr_assert_str_eq(err.msg, "difference 1 of segment 2 came, and the segment itself never did");
 	for (uint32_t s = 0; s < SEGMENTS; s++) {
 		exchange_dense(a, &f, s);
 		cr_assert_eq(pass_on(b, &f, 0, s, &err), ST_OK, "%s", err.msg);
