@@ -427,11 +427,6 @@ void rounds_link(struct rounds *r, const struct links_event *from)
 		ev.dense = from->msg->u.delta.dense;
 		ev.mean = from->msg->u.delta.mean;
 		break;
-	case LINKS_ALIVE:
-		ev.type = GOSSIP_EV_ALIVE;
-		ev.round = from->msg->u.alive.round;
-		ev.waiting_for = from->msg->u.alive.waiting_for;
-		break;
 	case LINKS_BYE:
 		ev.type = GOSSIP_EV_BYE;
 		break;
@@ -442,6 +437,8 @@ void rounds_link(struct rounds *r, const struct links_event *from)
 	case LINKS_CLOSED:
 		ev.type = GOSSIP_EV_LINK_CLOSED;
 		break;
+	case LINKS_ALIVE:
+		return; /* links.c has heard a byte, which is all that it says */
 	case LINKS_PIPELINE:
 	case LINKS_TENSOR:
 	case LINKS_COPY:

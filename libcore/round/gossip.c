@@ -276,8 +276,6 @@ static void handle(struct gossip *g, const struct gossip_event *ev, struct gossi
 	case GOSSIP_EV_BYE:
 		gossip_on_bye(g, ev->slot, out);
 		break;
-	case GOSSIP_EV_ALIVE:
-		break;
 	case GOSSIP_EV_STEPS_DONE:
 		on_steps_done(g, out);
 		break;

@@ -88,7 +88,6 @@ enum gossip_event_type {
 	GOSSIP_EV_SEGMENT,     /* slot, round, segment: whole and decoded, it lies in its place */
 	GOSSIP_EV_SENT,        /* slot, segment: its bytes have left for the kernel */
 	GOSSIP_EV_BYE,         /* slot: the peer begins no more rounds; its link may stay open */
-	GOSSIP_EV_ALIVE,       /* slot, round, waiting_for: for information */
 	GOSSIP_EV_STEPS_DONE,  /* the local steps of the last DO_STEPS are taken; compute is at rest */
 	GOSSIP_EV_EVALUATED,   /* the evaluation of the last DO_EVALUATE is over */
 	GOSSIP_EV_STOP,        /* an order: end at a cut */
@@ -108,7 +107,6 @@ struct gossip_event {
 	uint8_t joining;       /* LINK_UP: for a copy; ROUND_BEGIN: the peer only takes */
 	uint64_t neighbours;   /* NEIGHBOURS: bit set of ranks */
 	uint64_t cut_round;
-	int32_t waiting_for;
 	const struct tree_lost *lost; /* TREE, ROUND_BEGIN: what the peer knows to be lost; NULL: nothing */
 	uint8_t mean;          /* TREE, SEGMENT from below: not a sum, the mean itself */
 };
@@ -180,12 +178,15 @@ void gossip_destroy(struct gossip *g);
  * fault) ends in DO_CLOSE of that slot. Actions are to be carried out in order. */
 void gossip_step(struct gossip *g, const struct gossip_event *ev, struct gossip_actions *out);
 
-/* For Alive frames and progress. waiting_for: the lowest rank that the machine cannot go on without
- * now, or -1 when it waits for nobody (it computes, or is over). */
-uint32_t gossip_segments(const struct gossip_config *cfg, uint64_t round); /* how many a round exchanges */
+/* How many segments a round exchanges. */
+uint32_t gossip_segments(const struct gossip_config *cfg, uint64_t round);
+
+/* For Alive frames and progress: the round that is on, or the next one; the lowest rank that the machine cannot
+ * go on without now, or -1 when it waits for nobody (it computes, or is over). */
 uint64_t gossip_round(const struct gossip *g);
 int32_t gossip_waiting_for(const struct gossip *g);
-uint64_t gossip_links_counted(const struct gossip *g); /* bit set of slots: in this round, or in the next one */
-uint64_t gossip_slots_busy(const struct gossip *g);    /* bit set: open, closing, or with segments still to be mixed */
+
+/* Bit set of slots: open, closing, or with segments still to be mixed. */
+uint64_t gossip_slots_busy(const struct gossip *g);
 
 #endif

@@ -1,5 +1,6 @@
 /* The inside of the round machine, shared by gossip.c (what a worker does next), gossip_links.c (the
- * life of a link) and gossip_round.c (one round). Nobody else includes it.
+ * life of a link), gossip_round.c (one round), gossip_lagged.c and gossip_tree.c (where a round goes another
+ * way), and gossip_join.c (ranks that come late). Nobody else includes it.
  *
  * A link's frames come in order: LINK_UP, then for each round ROUND_BEGIN and its segments. `said_*`
  * is where the peer stands in this stream; `now` and `ahead` are what is kept of it: the current round

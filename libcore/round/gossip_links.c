@@ -246,21 +246,6 @@ int32_t gossip_asked_rank(const struct gossip *g)
 	return least;
 }
 
-uint64_t gossip_links_counted(const struct gossip *g)
-{
-	uint64_t set = 0;
-
-	for (uint32_t s = 0; s < GOSSIP_MAX_LINKS; s++) {
-		const struct gossip_link *l = &g->links[s];
-		bool counts = g->phase == GOSSIP_ROUND ? gossip_link_gives(l)
-						       : gossip_link_counts(l);
-
-		if (counts)
-			set |= UINT64_C(1) << s;
-	}
-	return set;
-}
-
 uint64_t gossip_slots_busy(const struct gossip *g)
 {
 	uint64_t set = 0;
