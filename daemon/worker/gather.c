@@ -140,6 +140,13 @@ static void divide_segment(struct gather *g, const struct collect_action *a)
 		mean[i] /= (real)a->ranks;
 }
 
+static void take_segment(struct gather *g, const struct collect_action *a)
+{
+	memcpy(mean_segment(g, a->segment), links_place(g->cfg.links, a->slot, a->segment),
+			links_n_params(g->cfg.links, a->segment) * sizeof(real));
+	links_release(g->cfg.links, a->slot, a->segment);
+}
+
 static void send_segment(struct gather *g, enum link_type type, uint64_t slots, const struct collect_action *a)
 {
 	struct link_msg m = {.type = type, .u.delta = {.round = g->plan, .segment = a->segment, .ranks = a->ranks}};
@@ -169,6 +176,9 @@ static int carry_out(struct gather *g, const struct collect_action *a)
 		break;
 	case COLLECT_DO_MEAN:
 		divide_segment(g, a);
+		break;
+	case COLLECT_DO_TAKE:
+		take_segment(g, a);
 		break;
 	case COLLECT_DO_SEND_MEAN:
 		send_segment(g, LINK_MODEL_MEAN, a->slots, a);
@@ -251,20 +261,13 @@ void gather_start(struct gather *g, uint32_t plan, uint64_t ranks)
 static void deliver(struct gather *g, uint32_t slot, const struct link_msg *m)
 {
 	const struct link_model_delta *d = &m->u.delta;
-	struct collect_event ev = {.slot = slot, .segment = d->segment, .ranks = d->ranks};
+	struct collect_event ev = {.type = m->type == LINK_MODEL_MEAN ? COLLECT_EV_MEAN : COLLECT_EV_SUM, .slot = slot,
+			.segment = d->segment, .ranks = d->ranks};
 
-	if (d->round < g->plan || g->machine == NULL) {
+	if (d->round < g->plan || g->machine == NULL || collect_is_over(g->machine))
 		links_release(g->cfg.links, slot, d->segment);
-		return;
-	}
-	if (m->type == LINK_MODEL_MEAN) {
-		ev.type = COLLECT_EV_MEAN;
-		memcpy(mean_segment(g, d->segment), links_place(g->cfg.links, slot, d->segment), d->n * sizeof(real));
-		links_release(g->cfg.links, slot, d->segment);
-	} else {
-		ev.type = COLLECT_EV_SUM;
-	}
-	feed(g, ev);
+	else
+		feed(g, ev);
 }
 
 void gather_link(struct gather *g, const struct links_event *from)

@@ -180,6 +180,7 @@ static void take_mean(struct collect *c, struct collect_actions *out, uint32_t r
 	a->ranks = ranks;
 }
 
+/* The mean vector changes by what the parent sent when it was due, and by nothing else. */
 static void on_mean(struct collect *c, const struct collect_event *ev, struct collect_actions *out)
 {
 	if (ev->slot != c->cfg.parent) {
@@ -194,6 +195,7 @@ static void on_mean(struct collect *c, const struct collect_event *ev, struct co
 		fault(c, out, ev->slot, "a mean of %u ranks, allowed %u to %u", ev->ranks,
 				c->ranks[ev->segment % c->cfg.window], MAX_RANKS);
 	} else {
+		act(out, COLLECT_DO_TAKE, ev->segment)->slot = ev->slot;
 		take_mean(c, out, ev->ranks);
 	}
 }

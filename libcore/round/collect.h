@@ -30,7 +30,7 @@ struct collect_config {
 enum collect_event_type {
 	COLLECT_EV_START,
 	COLLECT_EV_SUM,    /* slot, segment, ranks: a child's sum lies in its place (segment % window) */
-	COLLECT_EV_MEAN,   /* slot, segment, ranks: the parent's mean lies in the mean vector */
+	COLLECT_EV_MEAN,   /* slot, segment, ranks: the parent's mean lies in its place */
 	COLLECT_EV_SENT,   /* slot, segment: bytes have left (sums to the parent; means to a child) */
 	COLLECT_EV_LOST,   /* slot */
 	COLLECT_EV_AGAIN   /* the answer to DO_AGAIN */
@@ -45,6 +45,7 @@ enum collect_action_type {
 	COLLECT_DO_SUM,        /* sum[segment] = own x[segment] (+ children's sums, in this order) */
 	COLLECT_DO_SEND_SUM,   /* send sum[segment] to slot (the parent), ranks */
 	COLLECT_DO_MEAN,       /* mean[segment] = sum[segment] / ranks (root) */
+	COLLECT_DO_TAKE,       /* mean[segment] = what lies in slot's place, which is free then */
 	COLLECT_DO_SEND_MEAN,  /* send mean[segment] to every slot of `slots`, ranks */
 	COLLECT_DO_CLOSE,      /* slot broke the rules: why */
 	COLLECT_DO_OVER,       /* ranks: the least number of ranks in the mean of a segment; 0: there is no mean */

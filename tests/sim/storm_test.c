@@ -245,7 +245,7 @@ Test(storm, no_events_bring_the_collection_out_of_its_promises)
 		struct collect_config cfg = {.n_segments = 1 + run % 9, .window = 1 + run % 3,
 				.parent = run % 2 ? COLLECT_NONE : 0, .n_children = run % 3, .children = {1, 2}};
 		struct collect *c;
-		uint32_t expected[4] = {0}, summed = 0;
+		uint32_t expected[4] = {0}, summed = 0, taken = 0;
 
 		stream = rng_stream(run, RNG_TEST, 5, 5, 5);
 		drawn = 0;
@@ -262,6 +262,8 @@ Test(storm, no_events_bring_the_collection_out_of_its_promises)
 			for (uint32_t k = 0; k < out.n; k++) {
 				if (out.list[k].type == COLLECT_DO_SUM)
 					cr_assert_eq(out.list[k].segment, summed++);
+				if (out.list[k].type == COLLECT_DO_TAKE)
+					cr_assert(out.list[k].segment == taken++ && out.list[k].slot == cfg.parent);
 				means += out.list[k].type == COLLECT_DO_MEAN;
 				overs += out.list[k].type == COLLECT_DO_OVER;
 				cr_assert(out.list[k].type != COLLECT_DO_OVER || k + 1 == out.n);

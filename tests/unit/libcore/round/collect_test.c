@@ -81,6 +81,10 @@ static void carry_out(uint32_t k, const struct collect_action *a)
 	case COLLECT_DO_MEAN:
 		node->mean[a->segment] = node->sum[a->segment % net.window] / a->ranks;
 		break;
+	case COLLECT_DO_TAKE:
+		cr_assert_eq(node->place_of[a->slot][a->segment % net.window], a->segment, "the place was overwritten");
+		node->mean[a->segment] = node->places[a->slot][a->segment % net.window];
+		break;
 	case COLLECT_DO_SEND_MEAN:
 		for (uint32_t j = 0; j < net.n; j++)
 			if ((a->slots >> j & 1) != 0)
@@ -114,12 +118,10 @@ static void deliver(const struct message *m)
 
 	if (node->dead)
 		return;
-	if (m->ev.type == COLLECT_EV_SUM) {
+	if (m->ev.type == COLLECT_EV_SUM || m->ev.type == COLLECT_EV_MEAN) {
 		node->places[m->from][m->ev.segment % net.window] = m->value;
 		node->place_of[m->from][m->ev.segment % net.window] = m->ev.segment;
 	}
-	if (m->ev.type == COLLECT_EV_MEAN)
-		node->mean[m->ev.segment] = m->value;
 	step(m->to, m->ev);
 }
 
@@ -317,8 +319,26 @@ Test(collect, who_breaks_the_rules_is_closed_with_the_reason)
 		cr_assert_eq(out.list[0].slot, faults[i].ev.slot);
 		cr_assert_not_null(strstr(out.list[0].why, faults[i].why), "%s", out.list[0].why);
 		cr_assert_eq(collect_is_over(c), faults[i].ev.slot == 7);
+		for (uint32_t k = 0; k < out.n; k++)
+			cr_assert_neq(out.list[k].type, COLLECT_DO_TAKE, "%s", faults[i].why);
 		collect_destroy(c);
 	}
+}
+
+Test(collect, a_mean_is_taken_once_and_from_the_parent_only)
+{
+	create(7);
+	feed(COLLECT_EV_START, 0, 0, 0);
+	feed(COLLECT_EV_SUM, 3, 0, 1);
+	feed(COLLECT_EV_SUM, 9, 0, 1);
+	feed(COLLECT_EV_MEAN, 7, 0, 9);
+	cr_assert(out.list[0].type == COLLECT_DO_TAKE && out.list[0].slot == 7 && out.list[0].segment == 0);
+	cr_assert(out.list[1].type == COLLECT_DO_SEND_MEAN, "it goes on when it is there");
+	feed(COLLECT_EV_MEAN, 7, 0, 9);
+	cr_assert_eq(out.list[0].type, COLLECT_DO_CLOSE);
+	feed(COLLECT_EV_MEAN, 7, 1, 9);
+	cr_assert_eq(out.n, 0, "over");
+	collect_destroy(c);
 }
 
 Test(collect, a_sum_beyond_the_window_closes_the_child)
