@@ -89,7 +89,7 @@ static void view_job(const struct job *j, struct control_job *out)
 	out->started_ms = r->started_ms;
 	out->ended_ms = over ? r->ended_ms : 0;
 	out->n_ranks = r->n_ranks;
-	out->active = elastic_active(r);
+	out->active = elastic_graph(j);
 	sum_up(j, out);
 	out->mean_of = r->mean.of;
 	out->n_mean_metrics = r->mean.n_metrics <= CONTROL_MAX_METRICS ? r->mean.n_metrics : CONTROL_MAX_METRICS;

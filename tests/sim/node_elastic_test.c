@@ -121,6 +121,25 @@ Test(node_elastic, a_rank_lost_makes_room_for_its_node_under_a_new_number)
 	sim_story_end(s);
 }
 
+Test(node_elastic, the_graph_that_is_shown_has_no_place_for_a_rank_just_lost)
+{
+	static const struct sim_job long_one = {.name = "ctr", .min = 3, .max = 3, .elastic = 1};
+	struct sim_nodes *s = sim_story_begin(3, 9);
+	struct id job = sim_node_submit(s, 0, &long_one);
+	struct control_job view;
+
+	sim_story_must_be(s, job, CONTROL_RUNNING, 3000);
+	sim_node_kill(s, 1);
+	for (int k = 0; k < 200 && record(s, job)->ranks[1].view.state != CONTROL_RANK_LOST; k++)
+		sim_node_run(s, sim_node_now(s) + 100);
+	cr_assert_eq(record(s, job)->n_ranks, 3, "%s", sim_node_trace(s));
+	cr_assert_eq(node_view_job(sim_node_at(s, 0), &job, &view), ST_OK);
+	cr_assert_eq(view.active, 0x5, "%" PRIx64, view.active);
+	mem_free(view.ranks);
+	mem_free(view.spec);
+	sim_story_end(s);
+}
+
 /* Early, late, and too late. */
 Test(node_elastic, a_node_that_comes_at_any_time_does_not_hold_the_end)
 {
