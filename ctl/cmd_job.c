@@ -99,7 +99,8 @@ static enum status read_topology(struct topology *out, struct job_spec *spec, co
 	id_short(id, &job->id);
 	if (job->n_ranks == 0) {
 		(void)error_set(err, ST_STATE, "the job has no ranks yet: %s", job->why);
-		error_hint(err, "wait for it: dadamctl watch %s", id);
+		if (!phase_is_final(job->phase))
+			error_hint(err, "wait for it: dadamctl watch %s", id);
 		return ST_STATE;
 	}
 	if (job->spec == NULL || job_spec_parse(spec, "spec", job->spec, strlen(job->spec), NULL) != ST_OK) {
