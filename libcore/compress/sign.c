@@ -16,29 +16,10 @@
 #define BLOCK SIGN_BLOCK
 #define LANES 16
 
-/* Bit i of out: x_i < 0. n is a multiple of 64. */
-static inline void negative_bits(uint8_t *restrict out, const real *restrict x, size_t n)
+KERNEL void sign_nonzero_bits(uint8_t *restrict out, const real *restrict x, size_t n)
 {
-#pragma GCC unroll 1 /* unrolled, gcc multiplies words one by one */
-	for (size_t i = 0; i < n; i += 64) {
-		uint8_t verdict[64];
-
-		for (size_t j = 0; j < 64; j++)
-			verdict[j] = x[i + j] < 0 ? 0xFF : 0;
-		masks_pack(out + i / 8, verdict);
-	}
-}
-
-KERNEL void sign_nonzero_bits(uint8_t *restrict out, const real *restrict x)
-{
-#pragma GCC unroll 1
-	for (size_t i = 0; i < BLOCK; i += 64) {
-		uint8_t verdict[64];
-
-		for (size_t j = 0; j < 64; j++)
-			verdict[j] = x[i + j] != 0 ? 0xFF : 0;
-		masks_pack(out + i / 8, verdict);
-	}
+	for (size_t i = 0; i < n; i += 64)
+		bytes_store_u64(out + i / 8, masks_nonzero(x + i));
 }
 
 static double add_one_by_one(double sum, const real *x, size_t n)
@@ -76,14 +57,18 @@ static inline double power_of_two(int exponent)
  * 2^(e - 150), with e = 0 even of twice that; a zero is one of anything. */
 static inline int common_unit(const float *restrict x)
 {
-	int32_t least = INT32_MAX; /* of the magnitudes, less 1: zero comes out greatest */
+	int32_t lane[2 * LANES], least = INT32_MAX; /* of the magnitudes, less 1: zero comes out greatest */
 
-	for (size_t i = 0; i < BLOCK; i++) {
-		int32_t m =
-			(int32_t)(((real_to_bits(x[i]) & 0x7FFFFFFFU) - 1) & 0x7FFFFFFFU);
+	for (size_t j = 0; j < 2 * LANES; j++)
+		lane[j] = INT32_MAX;
+	for (size_t i = 0; i < BLOCK; i += 2 * LANES)
+		for (size_t j = 0; j < 2 * LANES; j++) {
+			int32_t m = (int32_t)(((real_to_bits(x[i + j]) & 0x7FFFFFFFU) - 1) & 0x7FFFFFFFU);
 
-		least = m < least ? m : least;
-	}
+			lane[j] = m < lane[j] ? m : lane[j];
+		}
+	for (size_t j = 0; j < 2 * LANES; j++)
+		least = lane[j] < least ? lane[j] : least;
 	return (int)(((uint32_t)least + 1) >> 23) - 150;
 }
 
@@ -111,7 +96,8 @@ KERNEL double sign_bits_and_sum(uint8_t *restrict bits, double sum, const real *
 {
 	for (size_t i = 0; i < n; i += BLOCK) {
 		kernel_read_ahead(x + i, BLOCK * sizeof *x);
-		negative_bits(bits + i / 8, x + i, BLOCK);
+		for (size_t j = i; j < i + BLOCK; j += 64)
+			bytes_store_u64(bits + j / 8, masks_negative(x + j));
 		sum = add_block(sum, x + i);
 	}
 	return sum;
@@ -141,23 +127,21 @@ size_t sign_encode(uint8_t *out, const real *x, size_t n)
 	return sizeof(real) + bitmap_len(n);
 }
 
-/* n is a multiple of 64. */
-KERNEL static void apply_signs(real *restrict out, const uint8_t *restrict bits, real scale,
-			       size_t n)
+/* n is a multiple of 32. */
+KERNEL static void apply_signs(real *restrict out, const uint8_t *restrict bits, real scale, size_t n)
 {
-	for (size_t i = 0; i < n; i += 64) {
-		uint8_t verdict[64];
+	for (size_t i = 0; i < n; i += 32) {
+		real_bits word = bytes_load_u32(bits + i / 8);
 
-		masks_unpack(verdict, bits + i / 8);
-		for (size_t j = 0; j < 64; j++)
-			out[i + j] = verdict[j] != 0 ? -scale : scale;
+		for (size_t j = 0; j < 32; j++)
+			out[i + j] = (word & masks_own_bit[j]) != 0 ? -scale : scale;
 	}
 }
 
 enum status sign_decode(real *out, size_t n, const uint8_t *bytes, size_t len, struct error *err)
 {
 	const uint8_t *bits = bytes + sizeof(real);
-	size_t whole = n / 64 * 64, expected = sizeof(real) + bitmap_len(n);
+	size_t whole = n / 32 * 32, expected = sizeof(real) + bitmap_len(n);
 	real scale;
 
 	if (len != expected)

@@ -13,7 +13,7 @@
  * double. n is a multiple of SIGN_BLOCK. */
 double sign_bits_and_sum(uint8_t *restrict bits, double sum, const real *restrict x, size_t n);
 
-/* Bit i of out: x_i != 0, of SIGN_BLOCK numbers. */
-void sign_nonzero_bits(uint8_t *restrict out, const real *restrict x);
+/* Bit i of out: x_i != 0. n is a multiple of 64. */
+void sign_nonzero_bits(uint8_t *restrict out, const real *restrict x, size_t n);
 
 #endif

@@ -109,14 +109,6 @@ static real_bits sampled_threshold(real_bits *sample, const real *x, size_t n, s
 	return rank < runs * run ? kth_largest(sample, runs * run, rank) : 0;
 }
 
-/* 0xFF where a number reaches the threshold. */
-static inline void reaches(uint8_t verdict[64], const real *restrict x, real_ibits threshold)
-{
-	for (size_t j = 0; j < 64; j++)
-		verdict[j] = (real_ibits)(real_to_bits(x[j]) & REAL_MAGNITUDE) >= threshold ? 0xFF
-											    : 0;
-}
-
 static inline uint32_t lowest(uint64_t bits)
 {
 	return (uint32_t)__builtin_ctzll(bits | 1ULL << 63);
@@ -130,13 +122,10 @@ KERNEL static size_t gather(uint32_t *restrict index, size_t room, const real *r
 	size_t found = 0, i = from;
 
 	for (; n - i >= 64; i += 64) {
-		uint8_t verdict[64], bits[8];
 		uint64_t left;
 
 		kernel_read_ahead(x + i, 64 * sizeof *x);
-		reaches(verdict, x + i, (real_ibits)threshold);
-		masks_pack(bits, verdict);
-		left = bytes_load_u64(bits);
+		left = masks_reaching(x + i, (real_ibits)threshold);
 		if (room - found < 64)
 			break;
 		/* most words hold at most two: these without a branch to guess */

@@ -77,6 +77,11 @@ Test(versions, what_the_loader_picks_equals_the_oldest)
 	compare_all(&product, &version_v1);
 }
 
+Test(versions, what_names_no_instruction_equals_the_oldest)
+{
+	compare_all(&version_plain, &version_v1);
+}
+
 Test(versions, avx2_equals_the_oldest)
 {
 	if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2"))

@@ -17,6 +17,6 @@ struct version {
 	enum status (*add)(real *x, size_t n, const uint8_t *bytes, size_t len, struct error *err);
 };
 
-extern const struct version version_v1, version_v3, version_v4;
+extern const struct version version_plain, version_v1, version_v3, version_v4;
 
 #endif
