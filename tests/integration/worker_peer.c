@@ -1,23 +1,16 @@
 /* A real worker whose neighbour breaks the rules: every breach ends that link with its reason, the worker
  * goes on alone and ends in order. */
-#include "tests/integration/worker_driver.h"
+#include "tests/integration/worker_bad_peer.h"
 
 #include "libcore/base/bytes.h"
 #include "libcore/compress/compress.h"
-#include "proto/link.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define PARAMS 5000U /* 5 segments of 1024, the last of 904 */
-#define DEADLINE_MS 40000
 
 static const char spec[] = "name: t\nmodel: {plugin: quadratic, options: {params: 5000}}\ndata: {format: none}\n"
 			   "algorithm: {period: 2}\nsteps: 8\nwire: {segment: 1024}\n";
@@ -30,43 +23,24 @@ static const char fresh[] = "name: t\nmodel: {plugin: quadratic, options: {param
 
 /* ---- what a peer may say ---- */
 
-static void put(struct buf *out, const struct link_msg *m)
-{
-	struct error err = {0};
-
-	if (link_encode(out, m, &err) != ST_OK)
-		driver_die("link_encode: %s", err.msg);
-}
-
 static void up(struct buf *out)
 {
 	struct link_msg m = {.type = LINK_UP, .u.up = {.rank = 1, .next_round = 0, .n_params = PARAMS, .segment = 1024}};
 
-	put(out, &m);
+	bad_peer_put(out, &m);
 }
 
 static void begin(struct buf *out, uint64_t round)
 {
 	struct link_msg m = {.type = LINK_ROUND_BEGIN, .u.begin = {.round = round, .step = 2, .degree = 1}};
 
-	put(out, &m);
+	bad_peer_put(out, &m);
 }
 
 /* A model frame with d as it is, and a payload of len bytes. */
 static void model(struct buf *out, enum link_type type, struct link_model_delta d, uint32_t len)
 {
-	struct link_msg m = {.type = type, .u.delta = d};
-	struct blob *b = blob_create(len);
-	struct error err = {0};
-
-	if (b == NULL)
-		driver_die("out of memory");
-	memset(b->payload, 0x3f, len);
-	b->payload_len = len;
-	if (link_seal(b, &m, &err) != ST_OK || buf_append(out, b->bytes, b->head_len) != ST_OK ||
-			buf_append(out, b->payload, len) != ST_OK)
-		driver_die("link_seal: %s", err.msg);
-	blob_unref(b);
+	bad_peer_put_payload(out, &(struct link_msg){.type = type, .u.delta = d}, 0x3f, len);
 }
 
 static struct link_model_delta segment(uint32_t s)
@@ -84,17 +58,17 @@ static void garbage(struct buf *out)
 
 static void other_rank(struct buf *out)
 {
-	put(out, &(struct link_msg){.type = LINK_UP, .u.up = {.rank = 5, .n_params = PARAMS, .segment = 1024}});
+	bad_peer_put(out, &(struct link_msg){.type = LINK_UP, .u.up = {.rank = 5, .n_params = PARAMS, .segment = 1024}});
 }
 
 static void other_model(struct buf *out)
 {
-	put(out, &(struct link_msg){.type = LINK_UP, .u.up = {.rank = 1, .n_params = PARAMS + 1, .segment = 1024}});
+	bad_peer_put(out, &(struct link_msg){.type = LINK_UP, .u.up = {.rank = 1, .n_params = PARAMS + 1, .segment = 1024}});
 }
 
 static void other_segments(struct buf *out)
 {
-	put(out, &(struct link_msg){.type = LINK_UP, .u.up = {.rank = 1, .n_params = PARAMS, .segment = 2048}});
+	bad_peer_put(out, &(struct link_msg){.type = LINK_UP, .u.up = {.rank = 1, .n_params = PARAMS, .segment = 2048}});
 }
 
 static void no_up(struct buf *out)
@@ -366,10 +340,10 @@ static const struct breach {
 	{"wrong length", wrong_length, "segment 4 has 1024 parameters, 904 are right", NULL},
 	{"other compressor", other_compressor, "segment 0 with compressor 9, this job uses 0", NULL},
 	{"no zstd", no_zstd, "zstd frame", NULL},
-	{"no begin", no_begin, "", NULL},
-	{"out of order", out_of_order, "", NULL},
-	{"other round", other_round, "", NULL},
-	{"round goes back", round_goes_back, "", NULL},
+	{"no begin", no_begin, "rank 1 sent a segment of round 0, which it is not in", NULL},
+	{"out of order", out_of_order, "rank 1 sent segment 1, the next one is 0 of 5", NULL},
+	{"other round", other_round, "rank 1 sent a segment of round 7, which it is not in", NULL},
+	{"round goes back", round_goes_back, "rank 1 began round 4 again, or lower than agreed", NULL},
 	{"session frame", session_frame, "frame type 1 is no message of a link", NULL},
 	{"bad checksum", bad_checksum, "checksum", NULL},
 	{"huge head", huge_head, "limit 65536", NULL},
@@ -379,12 +353,6 @@ static const struct breach {
 
 /* ---- one worker and its bad neighbour ---- */
 
-static int is_ready(const struct driver *d, void *data)
-{
-	(void)data;
-	return d->ranks[0].ready;
-}
-
 static int link_has_ended(const struct driver *d, void *data)
 {
 	(void)data;
@@ -393,18 +361,15 @@ static int link_has_ended(const struct driver *d, void *data)
 
 static void say_and_see(struct driver *d, int fd, const struct breach *b)
 {
-	struct buf out = {0};
 	uint64_t end = driver_now_ms() + 500;
 
-	b->say(&out);
-	(void)!send(fd, out.data, out.len, MSG_NOSIGNAL);
-	buf_fini(&out);
+	bad_peer_say(fd, b->say);
 	if (b->why == NULL) { /* nothing need happen; then the connection ends */
 		while (driver_now_ms() < end && !link_has_ended(d, NULL))
 			driver_poll(d, 20);
 		close(fd);
 	}
-	if (driver_until(d, link_has_ended, NULL, DEADLINE_MS) != 0)
+	if (driver_until(d, link_has_ended, NULL, BAD_PEER_DEADLINE_MS) != 0)
 		driver_die("\"%s\": the link did not end", b->why);
 	if (b->why != NULL && strstr(d->ranks[0].link_why[1], b->why) == NULL)
 		driver_die("the link ended with \"%s\", should say \"%s\"", d->ranks[0].link_why[1], b->why);
@@ -416,20 +381,11 @@ static void try_breach(const struct breach *b)
 {
 	struct worker_msg gone = {.type = WORKER_RANK_GONE, .u.gone = {.rank = 1, .why = "it broke the rules"}};
 	struct driver d;
-	int fd[2];
 
 	driver_init(&d, 1, "quadratic", b->spec != NULL ? b->spec : spec);
-	d.n_said = 2;
-	d.neighbours[0] = 2;
-	d.no_links = 1;
-	driver_start(&d);
-	if (driver_until(&d, is_ready, NULL, DEADLINE_MS) != 0)
-		driver_die("the worker did not get ready");
-	driver_tcp_pair(fd);
-	driver_hand_over(&d, 0, 1, 1, fd[0]);
-	say_and_see(&d, fd[1], b);
+	say_and_see(&d, bad_peer_link(&d, 1), b);
 	driver_send(&d, 0, &gone);
-	if (driver_run(&d, DEADLINE_MS) != 0)
+	if (driver_run(&d, BAD_PEER_DEADLINE_MS) != 0)
 		driver_die("\"%s\": the worker hangs; it said:\n%s", b->why != NULL ? b->why : "", (char *)d.ranks[0].log.data);
 	if (!d.ranks[0].done || d.ranks[0].failed || !WIFEXITED(d.ranks[0].status) || WEXITSTATUS(d.ranks[0].status) != 0)
 		driver_die("\"%s\": status %#x, %s", b->why != NULL ? b->why : "", d.ranks[0].status, d.ranks[0].why.why);

@@ -1,18 +1,12 @@
 /* A real worker of a pipeline job whose neighbour breaks the rules: the link ends with the reason, and the worker fails
  * naming that neighbour; it never hangs, and nothing that was said is believed. */
-#include "tests/integration/worker_driver.h"
-
-#include "proto/link.h"
+#include "tests/integration/worker_bad_peer.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define NUMBERS 32U /* batch 4, width 8 */
-#define DEADLINE_MS 40000
 
 static const char spec[] = "name: t\nmodel: {plugin: quadratic, options: {layers: 4, width: 8}}\ndata: {format: none}\n"
 			   "algorithm: {name: pprs, samples: 2, smoothing: 0}\nsteps: 3\nbatch: 4\nstages: 2\ncut: [2]\n"
@@ -22,17 +16,9 @@ static uint32_t peer; /* the rank that the test plays */
 
 /* ---- what a peer may say ---- */
 
-static void put(struct buf *out, struct link_msg m)
-{
-	struct error err = {0};
-
-	if (link_encode(out, &m, &err) != ST_OK)
-		driver_die("link_encode: %s", err.msg);
-}
-
 static void up(struct buf *out)
 {
-	put(out, (struct link_msg){.type = LINK_UP, .u.up = {.rank = peer, .n_params = 32, .segment = 1024}});
+	bad_peer_put(out, &(struct link_msg){.type = LINK_UP, .u.up = {.rank = peer, .n_params = 32, .segment = 1024}});
 }
 
 static void cut(struct buf *out, uint32_t n_stages, uint32_t second, uint64_t rows)
@@ -41,7 +27,7 @@ static void cut(struct buf *out, uint32_t n_stages, uint32_t second, uint64_t ro
 
 	for (uint32_t s = 1; s < n_stages; s++)
 		m.u.pipeline.stages[s].layer = second + s - 1;
-	put(out, m);
+	bad_peer_put(out, &m);
 }
 
 static void begin(struct buf *out)
@@ -53,19 +39,7 @@ static void begin(struct buf *out)
 /* n numbers of an activation or gradient. */
 static void part(struct buf *out, enum link_type type, struct link_activation a, uint32_t n)
 {
-	struct link_msg m = {.type = type, .u.activation = a};
-	uint32_t len = n * link_format_bytes(a.format);
-	struct blob *b = blob_create(len);
-	struct error err = {0};
-
-	if (b == NULL)
-		driver_die("out of memory");
-	memset(b->payload, 0x3f, len);
-	b->payload_len = len;
-	if (link_seal(b, &m, &err) != ST_OK || buf_append(out, b->bytes, b->head_len) != ST_OK ||
-			buf_append(out, b->payload, len) != ST_OK)
-		driver_die("link_seal: %s", err.msg);
-	blob_unref(b);
+	bad_peer_put_payload(out, &(struct link_msg){.type = type, .u.activation = a}, 0x3f, n * link_format_bytes(a.format));
 }
 
 static void activation(struct buf *out, uint64_t iteration, uint32_t sample, enum link_pass pass)
@@ -174,38 +148,31 @@ static void other_rows(struct buf *out)
 static void early_end(struct buf *out)
 {
 	begin(out);
-	put(out, (struct link_msg){.type = LINK_PIPELINE_END, .u.end = {.iteration = 1}});
+	bad_peer_put(out, &(struct link_msg){.type = LINK_PIPELINE_END, .u.end = {.iteration = 1}});
 }
 
 static void round_begin(struct buf *out)
 {
 	begin(out);
-	put(out, (struct link_msg){.type = LINK_ROUND_BEGIN});
+	bad_peer_put(out, &(struct link_msg){.type = LINK_ROUND_BEGIN});
 }
 
 static void ask_downstream(struct buf *out)
 {
 	begin(out);
-	put(out, (struct link_msg){.type = LINK_PIPELINE_ASK_STOP});
+	bad_peer_put(out, &(struct link_msg){.type = LINK_PIPELINE_ASK_STOP});
 }
 
 static void lost_self(struct buf *out)
 {
 	begin(out);
-	put(out, (struct link_msg){.type = LINK_PIPELINE_LOST, .u.lost = {.stage = 1}});
+	bad_peer_put(out, &(struct link_msg){.type = LINK_PIPELINE_LOST, .u.lost = {.stage = 1}});
 }
 
 static void not_a_number(struct buf *out)
 {
-	struct link_msg m = {.type = LINK_ACTIVATION, .u.activation = {.total = NUMBERS}};
-	struct blob *b = blob_create(4 * NUMBERS);
-
 	begin(out);
-	memset(b->payload, 0xff, b->payload_len = 4 * NUMBERS);
-	if (link_seal(b, &m, NULL) != ST_OK || buf_append(out, b->bytes, b->head_len) != ST_OK ||
-			buf_append(out, b->payload, b->payload_len) != ST_OK)
-		driver_die("link_seal");
-	blob_unref(b);
+	bad_peer_put_payload(out, &(struct link_msg){.type = LINK_ACTIVATION, .u.activation = {.total = NUMBERS}}, 0xff, 4 * NUMBERS);
 }
 
 static void closes(struct buf *out)
@@ -278,12 +245,6 @@ static const struct breach {
 
 /* ---- one worker and its bad neighbour ---- */
 
-static int is_ready(const struct driver *d, void *data)
-{
-	(void)data;
-	return d->ranks[0].ready;
-}
-
 static int has_said(const struct driver *d, void *data)
 {
 	const struct breach *b = data;
@@ -305,34 +266,23 @@ static void check_words(const struct breach *b, const char *found, const char *w
 
 static void try_breach(const struct breach *b)
 {
-	struct buf out = {0};
 	struct driver d;
-	int fd[2];
+	int fd;
 
 	peer = b->peer;
 	driver_init(&d, 1, "quadratic", spec);
-	d.n_said = 2;
-	d.said_first = 1 - peer;
-	d.neighbours[0] = 1U << peer;
-	d.no_links = 1;
-	driver_start(&d);
-	if (driver_until(&d, is_ready, NULL, DEADLINE_MS) != 0)
-		driver_die("the worker did not get ready");
-	driver_tcp_pair(fd);
-	driver_hand_over(&d, 0, peer, 1, fd[0]);
-	b->say(&out);
-	(void)!send(fd[1], out.data, out.len, MSG_NOSIGNAL);
-	buf_fini(&out);
+	fd = bad_peer_link(&d, peer);
+	bad_peer_say(fd, b->say);
 	if (b->say == closes)
-		close(fd[1]);
-	if (driver_until(&d, has_said, (void *)(uintptr_t)b, DEADLINE_MS) != 0)
+		close(fd);
+	if (driver_until(&d, has_said, (void *)(uintptr_t)b, BAD_PEER_DEADLINE_MS) != 0)
 		driver_die("\"%s\": nothing came of it", b->name);
 	check_words(b, d.ranks[0].link_why[peer], b->link);
-	if (b->why != NULL && driver_until(&d, has_failed, NULL, DEADLINE_MS) != 0)
+	if (b->why != NULL && driver_until(&d, has_failed, NULL, BAD_PEER_DEADLINE_MS) != 0)
 		driver_die("\"%s\": the worker hangs; it said:\n%s", b->name, (char *)d.ranks[0].log.data);
 	check_words(b, d.ranks[0].why.why, b->why);
 	if (b->say != closes)
-		close(fd[1]);
+		close(fd);
 	driver_fini(&d);
 }
 
