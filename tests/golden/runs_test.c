@@ -4,9 +4,9 @@
 #include "libcore/optim/optim.h"
 
 #include "tests/lib/golden.h"
+#include "tests/lib/index_params.h"
 
 #include <criterion/criterion.h>
-#include <criterion/parameterized.h>
 #include <math.h>
 #include <string.h>
 
@@ -201,11 +201,7 @@ static void check_loss(const struct world *w, const struct golden_step *step)
 
 ParameterizedTestParameters(runs, the_run_is_that_of_the_reference)
 {
-	static size_t index[sizeof files / sizeof files[0]];
-
-	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-		index[i] = i;
-	return cr_make_param_array(size_t, index, sizeof files / sizeof files[0]);
+	return index_params(sizeof files / sizeof files[0]);
 }
 
 ParameterizedTest(size_t *index, runs, the_run_is_that_of_the_reference)

@@ -1,12 +1,10 @@
 /* Crashes and broken links at every moment of a small run: the others go on to the end, weights sum to
  * one in every mix (the simulator looks at each), and nobody hangs. */
 #include "tests/lib/graph_of.h"
+#include "tests/lib/index_params.h"
 #include "tests/lib/sim/sim.h"
 
-#include "libcore/base/rng.h"
-
 #include <criterion/criterion.h>
-#include <criterion/parameterized.h>
 
 #define D 11U
 #define EVENTS 2000000U
@@ -22,10 +20,8 @@ struct fault {
 
 static void init(void *user, uint32_t rank, real *x)
 {
-	struct rng_stream r = rng_stream(5, RNG_TEST, rank, 0, 0);
-
 	(void)user;
-	rng_normal_fill(&r, x, 0, D);
+	sim_random_start(x, D, 5, rank);
 }
 
 static void inject(void *user, struct sim *s, uint64_t index)
@@ -89,11 +85,7 @@ static bool is_one_peer(size_t index)
 
 ParameterizedTestParameters(faults, a_crash_at_any_event_hurts_nobody_else)
 {
-	static size_t index[sizeof graphs / sizeof graphs[0]];
-
-	for (size_t i = 0; i < sizeof graphs / sizeof graphs[0]; i++)
-		index[i] = i;
-	return cr_make_param_array(size_t, index, sizeof graphs / sizeof graphs[0]);
+	return index_params(sizeof graphs / sizeof graphs[0]);
 }
 
 ParameterizedTest(size_t *index, faults, a_crash_at_any_event_hurts_nobody_else)
@@ -116,11 +108,7 @@ ParameterizedTest(size_t *index, faults, a_crash_at_any_event_hurts_nobody_else)
 
 ParameterizedTestParameters(faults, a_link_that_breaks_at_any_event_and_comes_back_counts_again)
 {
-	static size_t index[sizeof graphs / sizeof graphs[0]];
-
-	for (size_t i = 0; i < sizeof graphs / sizeof graphs[0]; i++)
-		index[i] = i;
-	return cr_make_param_array(size_t, index, sizeof graphs / sizeof graphs[0]);
+	return index_params(sizeof graphs / sizeof graphs[0]);
 }
 
 ParameterizedTest(size_t *index, faults, a_link_that_breaks_at_any_event_and_comes_back_counts_again)

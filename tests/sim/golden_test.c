@@ -3,12 +3,12 @@
  * with churn the test plays the daemons: at the step of an event everybody is held, links are closed and
  * made until the ring is closed again, and the run goes on. */
 #include "tests/lib/golden.h"
+#include "tests/lib/index_params.h"
 #include "tests/lib/sim/sim.h"
 
 #include "libcore/base/mem.h"
 
 #include <criterion/criterion.h>
-#include <criterion/parameterized.h>
 #include <string.h>
 
 #define MAX_N GOLDEN_MAX_WORKERS
@@ -268,11 +268,7 @@ static void check(const struct world *w)
 
 ParameterizedTestParameters(golden_sim, simulated_nodes_give_the_figures_of_the_reference)
 {
-	static size_t index[sizeof files / sizeof files[0]];
-
-	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-		index[i] = i;
-	return cr_make_param_array(size_t, index, sizeof files / sizeof files[0]);
+	return index_params(sizeof files / sizeof files[0]);
 }
 
 ParameterizedTest(size_t *index, golden_sim, simulated_nodes_give_the_figures_of_the_reference)

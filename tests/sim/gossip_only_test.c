@@ -1,11 +1,9 @@
 /* Acceptance statement 9: gossip without gradients. Ring of 8, 2000 numbers from a normal distribution,
  * replicas start at zero, 400 rounds: how far the ranks are from their mean, and whether that moved. */
+#include "tests/lib/index_params.h"
 #include "tests/lib/sim/sim.h"
 
-#include "libcore/base/rng.h"
-
 #include <criterion/criterion.h>
-#include <criterion/parameterized.h>
 #include <math.h>
 
 #define N 8U
@@ -28,11 +26,8 @@ static const struct row rows[] = {
 
 static void init(void *user, uint32_t rank, real *x)
 {
-	struct rng_stream r = rng_stream(1, RNG_TEST, rank, 0, 0);
-
 	(void)user;
-	for (size_t i = 0; i < D; i++)
-		x[i] = (real)rng_normal(&r, i);
+	sim_random_start(x, D, 1, rank);
 }
 
 /* |X - mean|, and the mean of every number. */
@@ -52,11 +47,7 @@ static double spread(double *mean, struct sim *s)
 
 ParameterizedTestParameters(gossip_only, ranks_agree_on_their_mean)
 {
-	static size_t index[sizeof rows / sizeof *rows];
-
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		index[i] = i;
-	return cr_make_param_array(size_t, index, sizeof rows / sizeof *rows);
+	return index_params(sizeof rows / sizeof *rows);
 }
 
 ParameterizedTest(size_t *index, gossip_only, ranks_agree_on_their_mean)

@@ -2,8 +2,6 @@
  * hurt, the mean of the others stays, and the one that came ends at their step. */
 #include "tests/lib/sim/sim.h"
 
-#include "libcore/base/rng.h"
-
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
@@ -24,17 +22,14 @@ struct world {
 
 static void init(void *user, uint32_t rank, real *x)
 {
-	struct rng_stream r = rng_stream(6, RNG_TEST, rank, 0, 0);
-
 	(void)user;
-	rng_normal_fill(&r, x, 0, D);
+	sim_random_start(x, D, 6, rank);
 }
 
 static void bowl(void *user, uint32_t rank, uint64_t step, const real *x, real *grad)
 {
 	(void)user;
-	for (uint32_t i = 0; i < D; i++)
-		grad[i] = x[i] - (real)(rank * (i + 1)) / 7 + (real)(step % 3);
+	sim_bowl(grad, x, D, rank, step);
 }
 
 static void come(void *user, struct sim *s, uint64_t index)

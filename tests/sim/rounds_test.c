@@ -1,12 +1,10 @@
 /* Rounds on simulated nodes when nobody is lost: same bits whatever the timing, no hanging for any
  * window and topology, the mean stays where it is, links that come late count on both ends alike. */
 #include "tests/lib/graph_of.h"
+#include "tests/lib/index_params.h"
 #include "tests/lib/sim/sim.h"
 
-#include "libcore/base/rng.h"
-
 #include <criterion/criterion.h>
-#include <criterion/parameterized.h>
 #include <math.h>
 #include <string.h>
 
@@ -16,18 +14,14 @@
 
 static void init(void *user, uint32_t rank, real *x)
 {
-	struct rng_stream r = rng_stream(5, RNG_TEST, rank, 0, 0);
-
 	(void)user;
-	rng_normal_fill(&r, x, 0, D);
+	sim_random_start(x, D, 5, rank);
 }
 
-/* A bowl with its own centre for every rank. */
 static void bowl(void *user, uint32_t rank, uint64_t step, const real *x, real *grad)
 {
 	(void)user;
-	for (uint32_t i = 0; i < D; i++)
-		grad[i] = x[i] - (real)(rank * (i + 1)) / 7 + (real)(step % 3);
+	sim_bowl(grad, x, D, rank, step);
 }
 
 static struct sim_config config(const struct graph *g, uint64_t seed)
@@ -94,11 +88,7 @@ static bool is_one_peer(size_t index)
 
 ParameterizedTestParameters(rounds, timing_changes_no_bit)
 {
-	static size_t index[sizeof graphs / sizeof graphs[0]];
-
-	for (size_t i = 0; i < sizeof graphs / sizeof graphs[0]; i++)
-		index[i] = i;
-	return cr_make_param_array(size_t, index, sizeof graphs / sizeof graphs[0]);
+	return index_params(sizeof graphs / sizeof graphs[0]);
 }
 
 /* 30 timings with windows 1, 2, 8 and buffers of 1 to 3 messages: nobody hangs, the bits are equal. */
@@ -133,11 +123,7 @@ ParameterizedTest(size_t *index, rounds, timing_changes_no_bit)
 
 ParameterizedTestParameters(rounds, a_round_keeps_the_mean)
 {
-	static size_t index[sizeof graphs / sizeof graphs[0]];
-
-	for (size_t i = 0; i < sizeof graphs / sizeof graphs[0]; i++)
-		index[i] = i;
-	return cr_make_param_array(size_t, index, sizeof graphs / sizeof graphs[0]);
+	return index_params(sizeof graphs / sizeof graphs[0]);
 }
 
 ParameterizedTest(size_t *index, rounds, a_round_keeps_the_mean)
@@ -366,13 +352,12 @@ Test(rounds, one_rank_alone_takes_all_its_steps)
 static void check_short_round(void *user, struct sim *s, uint32_t rank, uint64_t round, uint64_t step)
 {
 	const real *x = sim_state(s, rank)->x;
-	const struct rng_stream r = rng_stream(5, RNG_TEST, rank, 0, 0);
 	real first[D];
 
-	(void)user, (void)step;
+	(void)step;
 	if (round % 4 != 0 || rank > 1)
 		return;
-	rng_normal_fill(&r, first, 0, D);
+	init(user, rank, first);
 	for (uint32_t i = 0; i < D; i++)
 		cr_assert_neq(x[i], first[i], "round %llu has not mixed element %u", (unsigned long long)round, i);
 }

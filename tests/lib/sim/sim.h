@@ -106,4 +106,9 @@ const char *sim_trace(const struct sim *s);
 /* Who hangs, and for whom: text for a failing test. */
 const char *sim_story(struct sim *s);
 
+/* Of n parameters: normal numbers that differ from rank to rank; the gradient of a bowl with its own centre for
+ * every rank, which sways from step to step. */
+void sim_random_start(real *x, uint32_t n, uint32_t seed, uint32_t rank);
+void sim_bowl(real *grad, const real *x, uint32_t n, uint32_t rank, uint64_t step);
+
 #endif

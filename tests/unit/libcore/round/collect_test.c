@@ -6,7 +6,6 @@
 #include "tests/lib/fail_mem.h"
 
 #include <criterion/criterion.h>
-#include <criterion/parameterized.h>
 #include <string.h>
 
 #define MAX_N 8U

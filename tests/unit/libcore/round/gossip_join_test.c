@@ -1,26 +1,11 @@
 /* The round machine, by hand: a rank that comes late, one that is asked for a copy, and links that go. */
-#include "libcore/round/gossip.h"
+#include "tests/unit/libcore/round/gossip_help.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
-static struct gossip *g;
-static struct gossip_actions out;
 static const struct gossip_config base = {.rank = 1, .n_ranks = 4, .neighbours = 0x5, .n_segments = 1, .window = 2, .period = 2,
 		.steps = 40};
-
-static void feed(struct gossip_event ev)
-{
-	gossip_step(g, &ev, &out);
-}
-
-static const struct gossip_action *find(enum gossip_action_type type)
-{
-	for (uint32_t i = 0; i < out.n; i++)
-		if (out.list[i].type == type)
-			return &out.list[i];
-	return NULL;
-}
 
 static void create(int joins)
 {
@@ -54,12 +39,7 @@ static void in_round_zero(void)
 	feed((struct gossip_event){.type = GOSSIP_EV_START});
 	link_up(0, 0, 0, 0);
 	link_up(1, 2, 0, 0);
-	feed((struct gossip_event){.type = GOSSIP_EV_STEPS_DONE});
-}
-
-static void end_test(void)
-{
-	gossip_destroy(g);
+	steps_done();
 }
 
 TestSuite(gossip_join, .fini = end_test);
@@ -76,7 +56,7 @@ Test(gossip_join, who_is_asked_for_a_copy_serves_it_behind_the_round_and_never_c
 	cr_assert_eq(find(GOSSIP_DO_ROUND_OVER)->round, 0);
 	cr_assert(find(GOSSIP_DO_SERVE)->slot == 2 && find(GOSSIP_DO_SERVE)->step == 2);
 	cr_assert_lt(find(GOSSIP_DO_SERVE), find(GOSSIP_DO_STEPS), "before x moves");
-	feed((struct gossip_event){.type = GOSSIP_EV_STEPS_DONE});
+	steps_done();
 	for (uint32_t i = 0; i < out.n; i++)
 		cr_assert(out.list[i].type != GOSSIP_DO_BEGIN || out.list[i].slot != 2);
 }
@@ -108,7 +88,7 @@ Test(gossip_join, the_first_round_of_a_joiner_is_the_mean_of_what_it_is_given_an
 	cr_assert_eq(a->mix->n_terms, 2);
 	cr_assert(a->mix->terms[0].weight == 0.5 && a->mix->terms[1].rank == 2 && a->mix->terms[1].weight == 0.5);
 	cr_assert_eq(find(GOSSIP_DO_STEPS)->step, 20);
-	feed((struct gossip_event){.type = GOSSIP_EV_STEPS_DONE});
+	steps_done();
 	cr_assert(!find(GOSSIP_DO_BEGIN)->joining && find(GOSSIP_DO_SEND) != NULL, "from here on as everybody");
 }
 
@@ -122,7 +102,7 @@ Test(gossip_join, whose_neighbours_have_taken_all_their_steps_goes_on_alone)
 	cr_assert(find(GOSSIP_DO_BEGIN)->joining, "one is enough");
 	feed((struct gossip_event){.type = GOSSIP_EV_BYE, .slot = 0});
 	cr_assert_eq(find(GOSSIP_DO_STEPS)->step, 20, "where its first round has brought it");
-	feed((struct gossip_event){.type = GOSSIP_EV_STEPS_DONE});
+	steps_done();
 	cr_assert_eq(find(GOSSIP_DO_STEPS)->step, 22);
 }
 
@@ -161,7 +141,7 @@ Test(gossip_join, a_link_that_the_graph_has_no_more_leaves_at_a_boundary)
 	begin(1, 0, 2, 0);
 	segment(1, 0);
 	cr_assert_eq(find(GOSSIP_DO_MIX)->mix->n_terms, 3);
-	feed((struct gossip_event){.type = GOSSIP_EV_STEPS_DONE});
+	steps_done();
 	cr_assert_eq(find(GOSSIP_DO_BYE)->slot, 1);
 	cr_assert_eq(find(GOSSIP_DO_BEGIN)->slot, 0);
 	cr_assert_null(find(GOSSIP_DO_CLOSE), "the peer has not left it");

@@ -1,29 +1,14 @@
 /* The round machine on a one-peer schedule, by hand: who is told, who is waited for, what is refused.
  * Rank 1 of 4: round 0 takes from 0 and gives to 2, round 1 takes from 3 and gives to 3. */
-#include "libcore/round/gossip.h"
+#include "tests/unit/libcore/round/gossip_help.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
 enum { FROM_0, TO_2, WITH_3 }; /* slots */
 
-static struct gossip *g;
-static struct gossip_actions out;
 static const struct gossip_config base = {.rank = 1, .n_ranks = 4, .neighbours = 0xd, .one_peer = true, .n_segments = 1,
 		.window = 2, .period = 1, .steps = 8};
-
-static void feed(struct gossip_event ev)
-{
-	gossip_step(g, &ev, &out);
-}
-
-static const struct gossip_action *find(enum gossip_action_type type)
-{
-	for (uint32_t i = 0; i < out.n; i++)
-		if (out.list[i].type == type)
-			return &out.list[i];
-	return NULL;
-}
 
 static void link_up(uint32_t slot, uint32_t rank, uint64_t round)
 {
@@ -48,16 +33,6 @@ static void start(void)
 	link_up(FROM_0, 0, 0);
 	link_up(TO_2, 2, 0);
 	link_up(WITH_3, 3, 0);
-}
-
-static void steps_done(void)
-{
-	feed((struct gossip_event){.type = GOSSIP_EV_STEPS_DONE});
-}
-
-static void end_test(void)
-{
-	gossip_destroy(g);
 }
 
 TestSuite(one_peer, .fini = end_test);

@@ -1,47 +1,18 @@
 /* The round machine by hand: one event, then what it says. Whole clusters are in tests/sim. */
-#include "libcore/round/gossip.h"
+#include "tests/unit/libcore/round/gossip_help.h"
 
 #include "tests/lib/fail_mem.h"
+#include "tests/lib/index_params.h"
 
 #include <criterion/criterion.h>
-#include <criterion/parameterized.h>
 #include <math.h>
 #include <string.h>
 
 #define N_SEGMENTS 4U
 #define WINDOW 2U
 
-static struct gossip *g;
-static struct gossip_actions out;
-
 static const struct gossip_config base = {.rank = 1, .n_ranks = 4, .neighbours = 0x5, .n_segments = N_SEGMENTS,
 		.window = WINDOW, .period = 1, .steps = 3};
-
-static void feed(struct gossip_event ev)
-{
-	gossip_step(g, &ev, &out);
-}
-
-static unsigned count(enum gossip_action_type type)
-{
-	unsigned n = 0;
-
-	for (uint32_t i = 0; i < out.n; i++)
-		n += out.list[i].type == type;
-	return n;
-}
-
-/* The only action of this type. */
-static const struct gossip_action *only(enum gossip_action_type type)
-{
-	const struct gossip_action *found = NULL;
-
-	cr_assert_eq(count(type), 1, "%u actions of type %d, wanted one", count(type), (int)type);
-	for (uint32_t i = 0; i < out.n; i++)
-		if (out.list[i].type == type)
-			found = &out.list[i];
-	return found;
-}
 
 static void start(struct gossip_config cfg)
 {
@@ -59,11 +30,6 @@ static void link_up(uint32_t slot, uint32_t rank, uint64_t round)
 	cr_assert_eq(count(GOSSIP_DO_LINK_UP), 0, "the accepting end speaks first");
 	feed((struct gossip_event){.type = GOSSIP_EV_LINK_UP, .slot = slot, .round = round});
 	cr_assert_eq(only(GOSSIP_DO_LINK_UP)->slot, slot);
-}
-
-static void steps_done(void)
-{
-	feed((struct gossip_event){.type = GOSSIP_EV_STEPS_DONE});
 }
 
 static void begin(uint32_t slot, uint64_t round, uint32_t degree)
@@ -90,11 +56,6 @@ static void in_round_zero(void)
 	steps_done();
 	cr_assert_eq(count(GOSSIP_DO_BEGIN), 2);
 	cr_assert_eq(count(GOSSIP_DO_SEND), WINDOW);
-}
-
-static void end_test(void)
-{
-	gossip_destroy(g);
 }
 
 TestSuite(gossip, .fini = end_test);
@@ -434,11 +395,7 @@ static const struct {
 
 ParameterizedTestParameters(gossip, a_peer_that_breaks_the_rules_is_closed_with_the_reason)
 {
-	static size_t index[sizeof faults / sizeof faults[0]];
-
-	for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
-		index[i] = i;
-	return cr_make_param_array(size_t, index, sizeof faults / sizeof faults[0]);
+	return index_params(sizeof faults / sizeof faults[0]);
 }
 
 ParameterizedTest(size_t *index, gossip, a_peer_that_breaks_the_rules_is_closed_with_the_reason)
