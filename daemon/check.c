@@ -10,9 +10,12 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* ---- terms ---- */
@@ -350,6 +353,38 @@ static enum status check_file(const struct daemon_config *cfg, const char *file,
 	return worst;
 }
 
+/* ---- the network ---- */
+
+/* "reno, cubic", or nothing. */
+static void list_congestion(char *out, size_t size)
+{
+	FILE *f = fopen("/proc/sys/net/ipv4/tcp_allowed_congestion_control", "re");
+	size_t n = f != NULL ? fread(out, 1, size - 1, f) : 0;
+
+	if (f != NULL)
+		(void)fclose(f);
+	out[n] = '\0';
+	out[strcspn(out, "\n")] = '\0';
+}
+
+/* A worker that cannot set it would close each of its links, for ever. */
+static enum status check_congestion(const char *name, struct error *err)
+{
+	int fd = name[0] != '\0' ? socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1, bad;
+	char known[120];
+
+	if (fd < 0)
+		return ST_OK;
+	bad = setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name)) != 0 ? errno : 0;
+	(void)close(fd);
+	if (bad == 0)
+		return ST_OK;
+	list_congestion(known, sizeof known);
+	(void)error_set(err, ST_INVALID, "wire.congestion %s cannot be set: %s; allowed here: %s", name, strerror(bad), known);
+	error_hint(err, "take wire.congestion out, or load the kernel's module for it on that node");
+	return ST_INVALID;
+}
+
 enum status check_here(const struct daemon_config *cfg, const char *exe_dir, const char *spec, struct error *err)
 {
 	struct job_spec s = {0};
@@ -364,6 +399,8 @@ enum status check_here(const struct daemon_config *cfg, const char *exe_dir, con
 	for (size_t i = 0; st == ST_OK && i < s.data.n_items; i++)
 		if (job_spec_is_path(s.data.items[i].key))
 			st = check_file(cfg, s.data.items[i].value, err);
+	if (st == ST_OK)
+		st = check_congestion(s.congestion, err);
 	job_spec_fini(&s);
 	return st;
 }

@@ -21,7 +21,8 @@ MUST_CHECK enum status check_plugin(char out[256], const struct daemon_config *c
 /* dadam-worker: worker.program, beside dadamd, the build directory, the installed one. ST_NOT_FOUND. */
 MUST_CHECK enum status check_worker(char out[256], const struct daemon_config *cfg, const char *exe_dir, struct error *err);
 
-/* Could this node take a rank of the job: spec, plugin, each data file readable within a data root? */
+/* Could this node take a rank of the job: spec, plugin, each data file readable within a data root, wire.congestion
+ * known to the kernel? */
 MUST_CHECK enum status check_here(const struct daemon_config *cfg, const char *exe_dir, const char *spec, struct error *err);
 
 #endif

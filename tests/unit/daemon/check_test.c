@@ -295,6 +295,20 @@ static enum status here(const char *train, struct error *err)
 	return check_here(&cfg, dir, spec, err);
 }
 
+Test(check, a_congestion_control_that_the_kernel_does_not_know_is_refused_before_the_job_starts)
+{
+	struct error err = {0};
+
+	make_dir("mine");
+	put("mine/m.so", "", 0600);
+	put("dadam-worker", "", 0700);
+	path_in_dir(cfg.plugin_dirs[0], "mine");
+	cfg.n_plugin_dirs = 1;
+	cr_assert_eq(check_here(&cfg, dir, SPEC "wire: {congestion: reno}\n", &err), ST_OK, "%s", err.msg); /* always built in */
+	cr_assert_eq(check_here(&cfg, dir, SPEC "wire: {congestion: nosuch}\n", &err), ST_INVALID);
+	cr_assert(strstr(err.msg, "wire.congestion nosuch cannot be set") && strstr(err.msg, "reno"), "%s", err.msg);
+}
+
 Test(check, data_are_looked_for_in_the_roots_and_nowhere_else)
 {
 	struct error err;
