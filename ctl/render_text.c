@@ -184,6 +184,18 @@ static void put_member(struct table *t, const struct control_member *m)
 	table_put(t, PAINT_PLAIN, "%s", m->self ? "this node" : m->note);
 }
 
+/* What means this member and no other: a node that lost its state directory comes again by its name, with a new id. */
+static void put_operand(struct page *p, const struct control_member *m, const struct control_member *members, size_t n)
+{
+	char id[ID_SHORT_SIZE];
+	int namesakes = 0;
+
+	for (size_t i = 0; i < n; i++)
+		namesakes += strcmp(members[i].name, m->name) == 0;
+	id_short(id, &m->id);
+	page_clean(p, strcmp(m->name, "-") == 0 ? m->address : namesakes > 1 ? id : m->name);
+}
+
 void render_peers(struct page *p, const struct control_member *members, size_t n)
 {
 	static const struct table_column columns[] = {{"", false, 0}, {"NODE", false, 0}, {"ID", false, 2},
@@ -195,7 +207,7 @@ void render_peers(struct page *p, const struct control_member *members, size_t n
 	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (size_t i = 0; i < n; i++) {
 		put_member(&t, &members[i]);
-		if (members[i].state != CONTROL_ALIVE && away == NULL)
+		if (members[i].state != CONTROL_ALIVE && members[i].state != CONTROL_LEFT && away == NULL)
 			away = &members[i];
 	}
 	table_render(p, &t, 0);
@@ -206,7 +218,7 @@ void render_peers(struct page *p, const struct control_member *members, size_t n
 	if (away == NULL)
 		return;
 	page_put(p, "why it can't be reached: %s peers ", p->view.prefix);
-	page_clean(p, strcmp(away->name, "-") == 0 ? away->address : away->name);
+	put_operand(p, away, members, n);
 	page_put(p, "\n");
 }
 
@@ -313,6 +325,11 @@ static void put_reasons(struct page *p, const struct control_job *j)
 	for (uint32_t i = 0; i < j->n_ranks_sent; i++) {
 		const struct control_rank *r = &j->ranks[i];
 
+		if (r->state == CONTROL_RANK_RUNNING && r->links_up < r->links_wanted) {
+			page_put(p, "rank %u on ", r->rank);
+			page_clean(p, r->node_name);
+			page_put(p, ": %u of %u links are up\n", r->links_up, r->links_wanted);
+		}
 		if (*r->why == '\0' || (j->phase == CONTROL_FAILED && r->state == CONTROL_RANK_STOPPED))
 			continue; /* it stopped because the job failed: why stands above, once */
 		page_put(p, "rank %u on ", r->rank);

@@ -438,39 +438,6 @@ Test(render, without_memory_the_graph_of_those_present_leaks_nothing)
 	graph_destroy(whole);
 }
 
-static struct graph *graph_of(const struct control_job *job, double *gap)
-{
-	struct topology ring = {.kind = TOPOLOGY_RING};
-	struct graph *whole = NULL, *g = NULL;
-
-	cr_assert_eq(topology_graph(&whole, &ring, job, 1, NULL), ST_OK);
-	cr_assert_eq(topology_present(&g, gap, whole, job, NULL), ST_OK);
-	graph_destroy(whole);
-	return g;
-}
-
-static void contains(void (*draw)(struct page *p, const struct control_job *job, const struct graph *g), const struct control_job *job,
-		const struct graph *g, const char *text, bool yes)
-{
-	struct view view = {0};
-	struct page p;
-
-	page_init(&p, &view);
-	draw(&p, job, g);
-	cr_expect((strstr(page_text(&p), text) != NULL) == yes, "%s: %s", text, page_text(&p));
-	page_fini(&p);
-}
-
-static void draw_graph_text(struct page *p, const struct control_job *job, const struct graph *g)
-{
-	render_topology(p, job, g, 0.5);
-}
-
-static void draw_graph_json(struct page *p, const struct control_job *job, const struct graph *g)
-{
-	json_topology(p, job, g, 0.5, 400);
-}
-
 Test(render, a_failed_jobs_reason_is_not_repeated_for_the_ranks_that_stopped_for_it)
 {
 	static struct control_rank two[2] = {{.rank = 0, .node_name = "n0", .state = CONTROL_RANK_FAILED, .why = "bad data", .hint = "mend it"},
@@ -492,79 +459,43 @@ Test(render, a_failed_jobs_reason_is_not_repeated_for_the_ranks_that_stopped_for
 	page_fini(&p);
 }
 
-Test(render, an_elastic_jobs_topology_is_the_graph_of_those_that_it_has_a_place_for)
+Test(render, show_says_which_links_are_not_up)
 {
-	static struct control_rank five[5];
-	struct control_job job = {.name = "late", .topology = "ring", .ranks = five, .n_ranks = 5, .n_ranks_sent = 5, .active = 0x1d};
-	struct graph *g;
-	double gap = 0;
+	static struct control_rank two[2] = {{.rank = 0, .node_name = "n0", .state = CONTROL_RANK_RUNNING, .links_up = 2, .links_wanted = 2},
+			{.rank = 1, .node_name = "n1", .state = CONTROL_RANK_RUNNING, .links_up = 0, .links_wanted = 2}};
+	struct control_job job = {.name = "x", .phase = CONTROL_RUNNING, .ranks = two, .n_ranks = 2, .n_ranks_sent = 2};
+	struct view view = {0};
+	struct page p;
 
-	for (uint32_t k = 0; k < 5; k++) {
-		five[k] = (struct control_rank){.rank = k, .state = k == 1 ? CONTROL_RANK_LOST : CONTROL_RANK_RUNNING};
-		(void)snprintf(five[k].node_name, sizeof five[k].node_name, "n%u", k);
-	}
-	g = graph_of(&job, &gap);
-	cr_assert_eq(graph_n_edges(g), 4);
-	cr_assert_float_eq(gap, 2.0 / 3, 1e-9); /* a ring of four */
-	contains(draw_graph_text, &job, g, "ring of 4  4 links", true);
-	contains(draw_graph_text, &job, g, "n2 0.333, n4 0.333", true);
-	contains(draw_graph_text, &job, g, "lost", false);
-	contains(draw_graph_json, &job, g, "\"n1\"", false);
-	contains(render_dot, &job, g, "r0 -- r2", true);
-	contains(render_dot, &job, g, "r1 ", false);
-	graph_destroy(g);
-	five[3].state = CONTROL_RANK_LOST; /* it had a place: a gap is left */
-	g = graph_of(&job, &gap);
-	contains(draw_graph_text, &job, g, "ring of 4  2 links", true);
-	contains(draw_graph_text, &job, g, "lost", true);
-	graph_destroy(g);
+	page_init(&p, &view);
+	render_show(&p, &job);
+	cr_expect_not_null(strstr(page_text(&p), "rank 1 on n1: 0 of 2 links are up\n"), "%s", page_text(&p));
+	cr_expect_null(strstr(page_text(&p), "rank 0 on"), "%s", page_text(&p));
+	page_fini(&p);
 }
 
-Test(render, the_topology_of_a_pipeline_has_no_mixing_weights_in_json)
+Test(render, who_left_in_order_is_not_offered_to_be_looked_into_and_a_namesake_goes_by_its_id)
 {
-	struct control_rank three[3];
-	struct control_job job;
-	struct graph *g;
-	double gap = 0;
+	struct control_member three[3] = {{.name = "n0", .state = CONTROL_ALIVE, .self = 1}, {.name = "n1", .state = CONTROL_LEFT},
+			{.name = "n1", .state = CONTROL_ALIVE}};
+	struct view view = {.prefix = "dadamctl"};
+	struct page p;
 
-	fixture_pipeline(&job, three);
-	g = graph_of(&job, &gap);
-	contains(draw_graph_json, &job, g, "\"spectral_gap\": null", true);
-	contains(draw_graph_json, &job, g, "\"weight\"", false);
-	contains(draw_graph_json, &job, g, "\"round_bytes\"", false);
-	graph_destroy(g);
-}
-
-Test(render, a_topology_says_what_a_round_sends_over_a_link)
-{
-	static const struct {
-		enum job_algorithm algorithm;
-		enum job_moments moments;
-		const char *says;
-	} said[] = {{JOB_D_ADAM, JOB_MOMENTS_LOCAL, "A round sends 400 bytes each way on every link.\n"},
-			{JOB_D_ADAM, JOB_MOMENTS_MIXED, "With the moments 1 200, in one round of 4.\n"},
-			{JOB_CENTRAL_ADAM, JOB_MOMENTS_LOCAL, "A round sends 400 bytes each way on the links of a spanning tree, none on the others.\n"},
-			{JOB_CD_ADAM, JOB_MOMENTS_LOCAL, "A round has sent 25 bytes each way on a link (sign).\n"}};
-	static struct control_rank four[4];
-	struct control_job job = {.ranks = four, .n_ranks = 4, .n_ranks_sent = 4};
-	struct topology ring = {.kind = TOPOLOGY_RING};
-	struct graph *g;
-
-	for (int k = 0; k < 4; k++)
-		four[k] = (struct control_rank){.rank = (uint32_t)k, .n_params = 100, .round = 10, .payload_bytes = 500};
-	cr_assert_eq(graph_build(&g, &ring, 4, 1, NULL), ST_OK);
-	for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
-		struct job_spec spec = {.algorithm = said[i].algorithm, .moments = said[i].moments, .mix_moments_every = 4,
-				.compress = "sign"};
-		struct view view = {0};
-		struct page p;
-
-		page_init(&p, &view);
-		render_round_bytes(&p, &job, &spec, g);
-		cr_assert_not_null(strstr(page_text(&p), said[i].says), "%s", page_text(&p));
-		page_fini(&p);
-	}
-	graph_destroy(g);
+	three[1].id.b[0] = 0xab;
+	page_init(&p, &view);
+	render_peers(&p, three, 3);
+	cr_expect_null(strstr(page_text(&p), "reached"), "%s", page_text(&p));
+	page_fini(&p);
+	three[1].state = CONTROL_DEAD;
+	page_init(&p, &view);
+	render_peers(&p, three, 3);
+	cr_expect_not_null(strstr(page_text(&p), "why it can't be reached: dadamctl peers ab0000\n"), "%s", page_text(&p));
+	page_fini(&p);
+	three[2].name[1] = '2';
+	page_init(&p, &view);
+	render_peers(&p, three, 3);
+	cr_expect_not_null(strstr(page_text(&p), "why it can't be reached: dadamctl peers n1\n"), "%s", page_text(&p));
+	page_fini(&p);
 }
 
 Test(render, a_model_that_was_not_tested_has_no_line_of_metrics)
