@@ -7,7 +7,7 @@
  * The machine (gossip.h) says when; this does it, for the worker and for the simulator alike. The
  * difference is applied as the bytes decode, at the sender too: that is why the copies agree. A link
  * that is made before anybody advanced knows its peer's replica (all start from one x); any other gets
- * it dense. Segments are those of state.h. (Koloskova et al., arXiv 1902.00340, algorithm 1.) */
+ * it dense. Segments are those of replica.h. (Koloskova et al., arXiv 1902.00340, algorithm 1.) */
 #ifndef LIBCORE_ROUND_EXCHANGE_H
 #define LIBCORE_ROUND_EXCHANGE_H
 

@@ -15,8 +15,8 @@
 #include "libcore/optim/optim.h"
 #include "libcore/round/algo.h"
 #include "libcore/round/exchange.h"
-#include "libcore/round/state.h"
 #include "libcore/topology/graph.h"
+#include "tests/lib/sim/state.h"
 
 #include <stdbool.h>
 

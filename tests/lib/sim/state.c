@@ -1,5 +1,5 @@
 /* Vectors of a rank and their cut into segments. See state.h. */
-#include "libcore/round/state.h"
+#include "tests/lib/sim/state.h"
 
 #include "libcore/base/mem.h"
 

@@ -1,9 +1,9 @@
-/* What a rank trains: parameters, moments, the gradient's room, and where it stands.
+/* What a simulated rank trains: parameters, moments, the gradient's room, and where it stands.
  *
  * Owns its vectors (mem_alloc_big); all start at zero. Segment i of a vector covers the elements
  * [i * segment, min(n, (i + 1) * segment)): tensor borders are ignored. */
-#ifndef LIBCORE_ROUND_STATE_H
-#define LIBCORE_ROUND_STATE_H
+#ifndef TESTS_LIB_SIM_STATE_H
+#define TESTS_LIB_SIM_STATE_H
 
 #include "libcore/base/err.h"
 #include "libcore/base/real.h"
