@@ -25,7 +25,7 @@ static void refused_with(const struct dadam_options *o, enum status st, const ch
 #define IDX "format", "idx"
 #define CSV "format", "csv"
 
-Test(dense_refusals, settings)
+Test(dense_refusals, a_setting_that_does_not_fit_is_refused)
 {
 	REFUSED("key \"format\" is missing", "train", "x");
 	REFUSED("format: found \"libsvm\", allowed are idx, cifar, csv", "format", "libsvm");
@@ -59,7 +59,7 @@ Test(dense_refusals, settings)
 #undef REFUSED
 #define REFUSED(words, ...) refused_with(OPTIONS(__VA_ARGS__), ST_DATA, words)
 
-Test(dense_refusals, idx_headers)
+Test(dense_refusals, an_idx_header_that_lies_is_refused)
 {
 	REFUSED("ends at byte 3, 1 more of an IDX header are missing", IDX, "train", temp_file("\0\0\10", 3), LABELS);
 	REFUSED("ends at byte 6, 6 more of an IDX header", IDX, "train", temp_file("\0\0\10\2\0\0", 6), LABELS);
@@ -76,7 +76,7 @@ Test(dense_refusals, idx_headers)
 	REFUSED("2 rows of 0 numbers, expected at least one", IDX, "train", idx_file(8, 2, DIMS(2, 0), "", 0), LABELS);
 }
 
-Test(dense_refusals, idx_labels)
+Test(dense_refusals, idx_labels_that_do_not_fit_are_refused)
 {
 	REFUSED("1 size in the header, images have 2, 3 or 4", IDX, "train", idx_file(8, 1, DIMS(2), BYTES(0, 1)), LABELS);
 	REFUSED("2 sizes and type 08 in the header, labels have 1", IDX, IMAGES, "train_labels",
@@ -89,14 +89,14 @@ Test(dense_refusals, idx_labels)
 	REFUSED("label 5 found, n_classes allows 0 to 2", IDX, IMAGES, "train_labels", idx_file(8, 1, DIMS(2), BYTES(0, 5)), "n_classes", "3");
 }
 
-Test(dense_refusals, numbers_that_are_not_finite)
+Test(dense_refusals, numbers_that_are_not_finite_are_refused)
 {
 	REFUSED("at byte 12: nan found", IDX, "train", idx_file(0x0d, 2, DIMS(1, 1), BYTES(0x7f, 0xc0, 0, 0)), LABELS);
 	REFUSED("at byte 16: inf found", IDX, "train", idx_file(0x0d, 2, DIMS(1, 2), BYTES(0, 0, 0, 0, 0x7f, 0x80, 0, 0)), LABELS);
 	REFUSED("at byte 12: 8.98847e+307 found", IDX, "train", idx_file(0x0e, 2, DIMS(1, 1), BYTES(0x7f, 0xe0, 0, 0, 0, 0, 0, 0) ), LABELS);
 }
 
-Test(dense_refusals, broken_gzip)
+Test(dense_refusals, a_broken_gzip_file_is_refused)
 {
 	const char *path = packed(idx_file(8, 2, DIMS(2, 2), BYTES(1, 2, 3, 4)));
 	uint8_t bytes[128];
@@ -119,7 +119,7 @@ Test(dense_refusals, broken_gzip)
 
 /* A gzip file of 5 MB may hold the 4 GiB that its header promises: the limit of a table refuses them, before a byte of
  * them is unpacked. */
-Test(dense_refusals, decompression_bombs)
+Test(dense_refusals, decompression_bombs_are_refused)
 {
 	const char *head = packed(idx_file(8, 2, DIMS(65536, 65535), "", 0));
 	int fd = open(head, O_WRONLY);
@@ -129,7 +129,7 @@ Test(dense_refusals, decompression_bombs)
 	refused_with(OPTIONS(IDX, "train", head, LABELS), ST_DATA, "allowed are 16777216 numbers a row and 2048 MiB");
 }
 
-Test(dense_refusals, cifar_sizes)
+Test(dense_refusals, a_cifar_file_of_a_wrong_size_is_refused)
 {
 	static uint8_t bytes[3 * 3074];
 
@@ -139,7 +139,7 @@ Test(dense_refusals, cifar_sizes)
 	REFUSED("6146 bytes are not a whole number of records of 3074 bytes", "format", "cifar", "label_bytes", "2", "train", temp_file(bytes, 2 * 3073));
 }
 
-Test(dense_refusals, csv_cells)
+Test(dense_refusals, a_csv_table_that_does_not_fit_is_refused)
 {
 	REFUSED(":3: 1 numbers found, expected 2: empty cells are not allowed", CSV, "train", temp_text("a,b,y\n1,2,0\n1,,1\n"));
 	REFUSED(":3: column a: 1e+39 is too great for single precision", CSV, "train", temp_text("a,y\n1,0\n1e39,1\n"));
@@ -155,7 +155,7 @@ Test(dense_refusals, csv_cells)
 	REFUSED("no column \"b\"", CSV, "train", temp_text("a,b,y\n1,2,0\n1,2,1\n"), "test", temp_text("a,y\n1,0\n"));
 }
 
-Test(dense_refusals, rows_that_are_not_there)
+Test(dense_refusals, rows_that_are_not_there_are_refused)
 {
 	REFUSED("2 rows of class 1 found, shots wants 3", CSV, "shots", "3", "train", temp_text("a,y\n1,1\n2,0\n3,0\n4,1\n5,0\n"));
 	REFUSED("0 rows of class 7 found, shots wants 1", CSV, "shots", "1", "classes", "0", "classes", "7", "train", temp_text("a,y\n1,1\n2,0\n"));
@@ -185,7 +185,7 @@ Test(dense_refusals, every_failing_allocation_is_reported_and_leaves_nothing)
 }
 
 /* Every way to cut or to change a byte of a small gzip IDX file: it opens or is refused with words. */
-Test(dense_refusals, a_file_cut_anywhere_or_changed_anywhere)
+Test(dense_refusals, a_file_cut_or_changed_anywhere_is_read_or_refused)
 {
 	const char *path = packed(idx_file(8, 3, DIMS(2, 1, 2), BYTES(1, 2, 3, 4))), *labels = idx_file(8, 1, DIMS(2), BYTES(0, 1));
 	uint8_t bytes[128];

@@ -97,13 +97,13 @@ static void check(const struct bad *bad, const char *path)
 	fail_mem_off();
 }
 
-Test(refusals, settings)
+Test(refusals, a_setting_that_does_not_fit_is_refused)
 {
 	for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
 		check(&settings[i], NULL);
 }
 
-Test(refusals, files_with_their_line)
+Test(refusals, a_bad_file_is_refused_with_its_line)
 {
 	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
 		const char *path = temp_text(files[i].text);
@@ -128,7 +128,7 @@ Test(refusals, the_same_mistakes_in_a_test_file_name_it)
 	unlink(test);
 }
 
-Test(refusals, nul_bytes_and_lines_above_the_limit)
+Test(refusals, nul_bytes_and_lines_above_the_limit_are_refused)
 {
 	static const char nul[] = "y,c\n1,a\n0,\0b\n";
 	struct bad with_nul = {{CSV}, NULL, ST_DATA, ":3: NUL byte at place 3 of the line"};
@@ -170,7 +170,7 @@ Test(refusals, a_line_of_the_greatest_length_is_read)
 	free(text);
 }
 
-Test(refusals, a_file_that_may_not_be_read)
+Test(refusals, a_file_that_may_not_be_read_is_refused)
 {
 	const char *path = temp_text("y,c\n1,a\n0,b\n");
 	struct bad denied = {{CSV}, NULL, ST_DENIED, "Permission denied"};
@@ -184,7 +184,7 @@ Test(refusals, a_file_that_may_not_be_read)
 }
 
 /* Every way to cut a good file either reads as fewer rows or is refused: never a crash, never a leak. */
-Test(refusals, a_file_cut_anywhere)
+Test(refusals, a_file_cut_anywhere_is_read_or_refused)
 {
 	static const char text[] = "y,c,m\n1,\"a\"\"x\",p|q\n0,b,q\n1,\"two\nlines\",p\n";
 	size_t whole = 0;

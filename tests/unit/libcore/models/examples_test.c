@@ -58,24 +58,24 @@ static void check(const char *name, uint64_t n_params)
 	unlink(train);
 }
 
-Test(examples, movielens)
+Test(examples, the_movielens_example_fits_its_model)
 {
 	/* 5 training rows: 3 users, 2 films, 2 years, 2 genres and 4 unknown ids; 8 factors, hidden 16 */
 	check("movielens.yaml", 1 + 13 * (1 + 8) + (4 * 8 + 1) * 16 + 16 + 1);
 }
 
-Test(examples, synthetic_ctr)
+Test(examples, the_synthetic_ctr_example_fits_its_model)
 {
 	check("synthetic-ctr.yaml", 49444);
 }
 
-Test(examples, cd_adam)
+Test(examples, the_cd_adam_example_fits_its_model)
 {
 	check("cd-adam.yaml", 49444);
 }
 
 /* Their models and data meet the plugin in the demo (tests/integration/demo_test.py). */
-Test(examples, pipelines_over_pictures_of_clothes)
+Test(examples, pipelines_over_pictures_of_clothes_say_four_stages_and_all_rows)
 {
 	static const char *const names[] = {"fashion-few-shot.yaml", "fashion-attack.yaml"};
 
@@ -90,7 +90,7 @@ Test(examples, pipelines_over_pictures_of_clothes)
 	}
 }
 
-Test(examples, convnet_fashion)
+Test(examples, the_convnet_example_fits_its_model)
 {
 	static const uint8_t pixels[10 * 28 * 28], labels[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
 	const char *images = idx_file(8, 3, DIMS(10, 28, 28), pixels, sizeof pixels);

@@ -65,28 +65,28 @@ static void check_gradient(const struct dadam_model *model, const struct dadam_o
 	unlink(path);
 }
 
-Test(gradient, logreg)
+Test(gradient, is_right_for_logreg)
 {
 	check_gradient(&logreg_model, OPTIONS("l2", "0.1"));
 	check_gradient(&logreg_model, &(struct dadam_options){NULL, 0});
 }
 
-Test(gradient, deepfm_with_two_hidden_layers)
+Test(gradient, is_right_for_deepfm_with_two_hidden_layers)
 {
 	check_gradient(&deepfm_model, OPTIONS("factors", "3", "hidden", "5", "hidden", "4"));
 }
 
-Test(gradient, deepfm_with_one_hidden_layer_and_penalty)
+Test(gradient, is_right_for_deepfm_with_one_hidden_layer_and_penalty)
 {
 	check_gradient(&deepfm_model, OPTIONS("factors", "2", "hidden", "6", "l2", "0.05"));
 }
 
-Test(gradient, deepfm_with_three_hidden_layers)
+Test(gradient, is_right_for_deepfm_with_three_hidden_layers)
 {
 	check_gradient(&deepfm_model, OPTIONS("factors", "9", "hidden", "4", "hidden", "3", "hidden", "5"));
 }
 
-Test(gradient, factorisation_machine_without_network)
+Test(gradient, is_right_for_a_factorisation_machine_without_network)
 {
 	check_gradient(&deepfm_model, OPTIONS("factors", "4", "hidden", "none", "l2", "0.01"));
 }
