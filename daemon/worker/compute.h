@@ -5,7 +5,7 @@
  *   done(data)         ◄──uv_async───── returned
  *
  * Between `done` and the next order compute is at rest: everything that the orders touch belongs to the
- * loop thread then. During an order it belongs to the compute thread, but for what compute_watch says. */
+ * loop thread then. During an order it belongs to the compute thread, but for what plugin_watch() says. */
 #ifndef DAEMON_WORKER_COMPUTE_H
 #define DAEMON_WORKER_COMPUTE_H
 

@@ -1,5 +1,5 @@
-/* What links.c (the life of a link, what comes in) and links_send.c (what goes out) share. Nobody else
- * includes this. */
+/* What links.c (the life of a link, what comes in), links_send.c (what goes out), links_tensor.c (activations) and
+ * links_copy.c (the copy for a late rank) share. Nobody else includes this. */
 #ifndef DAEMON_WORKER_LINKS_PRIVATE_H
 #define DAEMON_WORKER_LINKS_PRIVATE_H
 

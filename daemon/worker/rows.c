@@ -59,7 +59,7 @@ enum status rows_init_by_labels(struct rows *out, const struct job_spec *spec, u
 	uint32_t n = (uint32_t)n_rows;
 	enum status st;
 
-	*out = (struct rows){.split = spec->split, .seed = spec->seed, .rank = rank, .n_ranks = n_ranks, .n_rows = n_rows};
+	*out = (struct rows){.split = spec->split, .seed = spec->seed, .rank = rank, .n_ranks = n_ranks, .drawer = rank, .n_rows = n_rows};
 	if (n_rows > UINT32_MAX)
 		return error_set(err, ST_DATA, "%llu training rows, a split by label takes at most %u",
 				(unsigned long long)n_rows, UINT32_MAX);

@@ -120,8 +120,10 @@ static enum status make_vectors(struct trainer *t, struct error *err)
 	}
 	if (t->batch == NULL || t->x == NULL || t->grad == NULL || (moments > 0 && t->m == NULL) ||
 			(moments > 1 && t->v == NULL)) {
-		(void)error_set(err, ST_NOMEM, "no memory for %u vectors of %zu parameters", 2 + moments, t->n);
-		error_hint(err, "%zu MiB are needed; give this node less to do", (2 + moments) * t->n * sizeof(real) >> 20);
+		(void)error_set(err, ST_NOMEM, "no memory for x, its gradient and %u moments of %zu parameters%s", moments, t->n,
+				t->cfg.algo.mixed_moments ? ", and room for those of neighbours" : "");
+		error_hint(err, "%zu MiB are needed; give this node less to do",
+				(2 * trainer_exchanged(t) + (t->cfg.algo.mixed_moments ? 0 : moments * t->n)) * sizeof(real) >> 20);
 		return ST_NOMEM;
 	}
 	return ST_OK;

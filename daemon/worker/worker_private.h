@@ -1,5 +1,6 @@
-/* What worker.c (the states), gossip_job.c and pipe_job.c (what the two kinds of jobs have of their own) and report.c
- * (what the daemon is told) share. Nobody else includes this. */
+/* What worker.c (the states), gossip_job.c and pipe_job.c (what the two kinds of jobs have of their own), late.c (ranks
+ * that come late), closing.c and save.c (the end) and report.c (what the daemon is told) share. Nobody else includes
+ * this. */
 #ifndef DAEMON_WORKER_WORKER_PRIVATE_H
 #define DAEMON_WORKER_WORKER_PRIVATE_H
 

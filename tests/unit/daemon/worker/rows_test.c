@@ -94,6 +94,7 @@ Test(rows, a_batch_under_by_label_has_own_rows_only_and_no_rows_are_refused)
 	cr_assert(rows_need_labels(&s));
 	cr_assert_eq(rows_init_by_labels(&r, &s, 1, 2, labels, 10, NULL), ST_OK);
 	cr_assert_eq(r.n_local, 5);
+	cr_assert_eq(r.drawer, 1, "it draws its own mini-batches");
 	rows_batch(&r, 3, batch, 8);
 	for (int b = 0; b < 8; b++)
 		cr_assert_eq(batch[b] % 2, 0, "the second half of the sorted rows has label 1");
