@@ -129,15 +129,30 @@ int job_ballot_cmp(const struct job_ballot *a, const struct job_ballot *b)
 	return (by_id > 0) - (by_id < 0);
 }
 
+/* WIRE.md 3: "rank 0 never did, and the highest bit of `active` is the rank's own." So somebody always is of the start, and
+ * of those that were there when a rank came at least itself is left. */
+enum status job_rank_check(const struct job_rank *r, enum status st_bad, struct error *err)
+{
+	uint32_t i = r->view.rank;
+
+	if (r->active == 0 || (i > 0 && i < JOB_MAX_RANKS && r->active >> i == 1))
+		return ST_OK;
+	return error_set(err, st_bad, "job record: rank %u came late, active %#llx: allowed is a rank above 0, whose own bit is the highest",
+			i, (unsigned long long)r->active);
+}
+
 /* WIRE.md 3: "In the record's list of ranks, rank i stands at place i." Who reads it counts on it. */
 static enum status check_ranks(const struct job_record *r, enum status st_bad, struct error *err)
 {
-	for (uint32_t i = 0; i < r->n_ranks; i++) {
+	enum status st = ST_OK;
+
+	for (uint32_t i = 0; st == ST_OK && i < r->n_ranks; i++) {
 		if (r->ranks[i].view.rank != i)
 			return error_set(err, st_bad, "job record: rank %u stands at place %u",
 					r->ranks[i].view.rank, i);
+		st = job_rank_check(&r->ranks[i], st_bad, err);
 	}
-	return ST_OK;
+	return st;
 }
 
 enum status job_record_encode(struct buf *out, const struct job_record *r, struct error *err)

@@ -44,8 +44,8 @@ struct job_ballot {
 struct job_rank {
 	uint64_t version; /* grows with every change by the rank's node */
 	struct control_rank view;
-	uint64_t active; /* of a rank that came late: bit r: rank r was there then (itself too); the graph is over these.
-	                  * 0: it is of the start. Written once, by the node that let it in */
+	uint64_t active; /* of a rank that came late: bit r: rank r was there then (itself too: the highest); the graph is over
+	                  * these. 0: it is of the start, as rank 0 always is. Written once, by the node that let it in */
 };
 
 enum job_order_kind { JOB_ORDER_NONE = 0, JOB_ORDER_STOP = 1 };

@@ -5,11 +5,15 @@
 #include "proto/map.h"
 
 struct job_record;
+struct job_rank;
 struct frame;
 
 extern const struct map map_job_ballot;
 extern const struct map map_job_rank;
 extern const struct map map_job_mean;
+
+/* Does the entry say of a late rank what can be true? Else st_bad. */
+MUST_CHECK enum status job_rank_check(const struct job_rank *r, enum status st_bad, struct error *err);
 
 #define JOB_RECORD_FRAME 6 /* PEER_JOB_RECORD; a file of the state directory is this frame, too */
 

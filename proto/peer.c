@@ -176,6 +176,11 @@ void peer_msg_fini(struct peer_msg *m)
 	memset(m, 0, sizeof *m);
 }
 
+static enum status check_news(const struct peer_msg *m, enum status st_bad, struct error *err)
+{
+	return m->type == PEER_JOB_RANK ? job_rank_check(&m->u.job_rank.rank, st_bad, err) : ST_OK;
+}
+
 enum status peer_encode(struct buf *out, const struct peer_msg *m, struct error *err)
 {
 	const struct map *map = map_of(m->type);
@@ -186,6 +191,8 @@ enum status peer_encode(struct buf *out, const struct peer_msg *m, struct error 
 	else if (map == NULL)
 		return error_set(err, ST_INVALID, "peer message of type %d does not exist", (int)m->type);
 	else
+		st = check_news(m, ST_INVALID, err);
+	if (st == ST_OK && m->type != PEER_JOB_RECORD)
 		st = codec_frame(out, (uint8_t)m->type, map, &m->u, (struct codec_payload){0}, err);
 	return st == ST_OK ? st : error_wrap(err, st, "%s", peer_type_text(m->type));
 }
@@ -205,6 +212,8 @@ enum status peer_decode(struct peer_msg *m, const struct frame *f, struct error 
 		st = codec_expect_payload(f, 0, peer_type_text(m->type), err);
 		if (st == ST_OK)
 			st = codec_head(map, &m->u, f, err);
+		if (st == ST_OK)
+			st = check_news(m, ST_PROTO, err);
 	}
 	if (st != ST_OK)
 		memset(m, 0, sizeof *m);

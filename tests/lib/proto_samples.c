@@ -255,6 +255,14 @@ static struct job_ballot ballot(void)
 	return (struct job_ballot){attempt, id()};
 }
 
+/* Who was there when rank i came: itself, and some of those before it. */
+static uint64_t late(uint32_t i)
+{
+	uint64_t own = (uint64_t)1 << i;
+
+	return i > 0 ? own | (u64() & (own - 1)) : 0;
+}
+
 static void fill_record(struct job_record *m)
 {
 	m->id = id();
@@ -269,7 +277,7 @@ static void fill_record(struct job_record *m)
 	for (uint32_t i = 0; i < m->n_ranks; i++) {
 		m->ranks[i].version = u64();
 		fill_rank(&m->ranks[i].view, i);
-		m->ranks[i].active = u64();
+		m->ranks[i].active = late(i);
 	}
 	m->started_ms = u64();
 	m->ended_ms = u64();
@@ -366,6 +374,7 @@ static void fill_peer(struct peer_msg *m)
 		m->u.job_rank.ballot = ballot();
 		m->u.job_rank.rank.version = u64();
 		fill_rank(&m->u.job_rank.rank.view, within(1, JOB_MAX_RANKS - 1));
+		m->u.job_rank.rank.active = late(m->u.job_rank.rank.view.rank);
 		break;
 	case PEER_JOB_OFFER:
 		m->u.job_offer.job = id();

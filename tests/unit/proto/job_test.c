@@ -1,10 +1,13 @@
 /* The record of a job: every member arrives, files that were damaged, ballots. codecs_test.c has the rest. */
 #include "proto/job.h"
 
+#include "proto/job_map.h"
+#include "tests/lib/codec_check.h"
 #include "tests/lib/fail_mem.h"
 #include "tests/lib/proto_samples.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void assert_equal(const struct job_record *a, const struct job_record *b)
@@ -128,6 +131,60 @@ Test(job, a_record_that_nobody_could_read_is_not_written)
 	cr_assert_eq(encode(&m, &err), ST_OK);
 	m.spec[0] = 0;
 	cr_assert_eq(encode(&m, &err), ST_INVALID);
+	job_record_fini(&m);
+}
+
+Test(job, a_late_rank_is_above_0_and_names_nobody_that_came_after_it)
+{
+	static const uint64_t bad[3] = {1, 4, 3}; /* of ranks 0, 1, 2 */
+	struct job_record m;
+	struct error err;
+
+	sample_record(&m, SAMPLE_DISTINCT);
+	for (uint32_t i = 0; i < 3; i++) {
+		uint64_t good = m.ranks[i].active;
+
+		m.ranks[i].active = bad[i];
+		cr_assert_eq(encode(&m, &err), ST_INVALID, "rank %u", i);
+		cr_assert_not_null(strstr(err.msg, "came late"), "%s", err.msg);
+		m.ranks[i].active = good;
+	}
+	cr_assert_eq(encode(&m, &err), ST_OK, "%s", err.msg);
+	job_record_fini(&m);
+}
+
+/* What a peer may send although no encoder of ours makes it: the bytes of `active` are changed in the head. */
+Test(job, a_record_with_a_late_rank_that_cannot_be_is_refused)
+{
+	struct frame_parser *keep = NULL;
+	struct job_record m, out;
+	struct buf b = {0};
+	struct frame f;
+	uint8_t *head;
+	unsigned told = 0;
+
+	sample_record(&m, SAMPLE_DISTINCT);
+	m.ranks[1].active = 2;
+	cr_assert_eq(job_record_encode(&b, &m, NULL), ST_OK);
+	cr_assert(codec_read_frame(b.data, b.len, &f, &keep));
+	head = malloc(f.head_len);
+	for (uint32_t at = 0; at + 1 < f.head_len; at++) {
+		struct frame changed = f;
+		struct error err = {0};
+
+		memcpy(head, f.head, f.head_len);
+		if (head[at] != 0x18 || head[at + 1] != 2) /* field 3, a varint: 2 */
+			continue;
+		head[at + 1] = 5;
+		changed.head = head;
+		if (job_record_from_frame(&out, &changed, &err) == ST_OK)
+			job_record_fini(&out);
+		told += err.status == ST_PROTO && strstr(err.msg, "rank 1 came late, active 0x5") != NULL;
+	}
+	cr_assert_eq(told, 1);
+	free(head);
+	frame_parser_destroy(keep);
+	buf_fini(&b);
 	job_record_fini(&m);
 }
 

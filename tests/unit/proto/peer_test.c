@@ -103,6 +103,11 @@ Test(peer, what_is_out_of_range_is_not_sent)
 	cr_assert_eq(encode(&m, &err), ST_INVALID);
 	cr_assert(strstr(err.msg, "secret: is all zero"), "%s", err.msg);
 
+	sample_peer(&m, PEER_JOB_RANK, SAMPLE_DISTINCT);
+	m.u.job_rank.rank.view.rank = 0;
+	cr_assert_eq(encode(&m, &err), ST_INVALID);
+	cr_assert(strstr(err.msg, "JOB_RANK: job record: rank 0 came late") != NULL, "%s", err.msg);
+
 	sample_peer(&m, PEER_BYE, SAMPLE_DISTINCT);
 	m.u.bye.status = (enum status)(ST_BUG + 1);
 	cr_assert_eq(encode(&m, &err), ST_INVALID);
