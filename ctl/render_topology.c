@@ -206,7 +206,7 @@ static double measured(const struct control_job *job, const struct graph *g)
 		sent += (double)job->ranks[i].payload_bytes;
 		rounds = (double)job->ranks[i].round > rounds ? (double)job->ranks[i].round : rounds;
 	}
-	return rounds > 0 && graph_n_edges(g) > 0 ? sent / rounds / (2 * (double)graph_n_edges(g)) : 0;
+	return rounds > 0 && graph_n_edges(g) > 0 ? sent / rounds / (2 * (double)graph_n_edges(g)) : (double)NAN;
 }
 
 static bool sends_differences(const struct job_spec *spec)

@@ -113,5 +113,8 @@ Test(topology, a_topology_says_what_a_round_sends_over_a_link)
 		cr_assert_not_null(strstr(page_text(&p), said[i].says), "%s", page_text(&p));
 		page_fini(&p);
 	}
+	for (int k = 0; k < 4; k++)
+		four[k].round = 0;
+	cr_assert(isnan(topology_round_bytes(&job, &(struct job_spec){.algorithm = JOB_CD_ADAM}, g)), "nothing was sent yet");
 	graph_destroy(g);
 }
