@@ -116,19 +116,22 @@ enum status rows_steps(uint64_t *out, const struct rows *r, const struct job_spe
 	uint64_t together = (uint64_t)r->n_ranks * spec->batch;
 	double steps;
 
-	if (spec->steps > 0 && spec->steps <= UINT32_MAX) {
+	if (spec->steps > 0) {
 		*out = spec->steps;
 		return ST_OK;
 	}
-	if (spec->steps == 0 && r->split == JOB_SPLIT_LOCAL) {
+	if (r->split == JOB_SPLIT_LOCAL) {
 		(void)error_set(err, ST_INVALID, "epochs mean another number of steps on every rank under split local");
 		error_hint(err, "give `steps` instead of `epochs`");
 		return ST_INVALID;
 	}
-	steps = spec->steps > 0 ? (double)spec->steps
-				: ceil(spec->epochs * (double)((r->n_rows + together - 1) / together));
-	if (!(steps >= 1 && steps <= (double)UINT32_MAX))
-		return error_set(err, ST_INVALID, "%.0f steps, allowed are 1 to %u", steps, UINT32_MAX);
+	steps = ceil(spec->epochs * (double)((r->n_rows + together - 1) / together));
+	if (!(steps >= 1 && steps <= (double)UINT32_MAX)) {
+		(void)error_set(err, ST_INVALID, "%g epochs of %llu rows are %.0f steps, allowed are 1 to %u", spec->epochs,
+				(unsigned long long)r->n_rows, steps, UINT32_MAX);
+		error_hint(err, "give fewer `epochs`, or a greater `batch`");
+		return ST_INVALID;
+	}
 	*out = (uint64_t)steps;
 	return ST_OK;
 }

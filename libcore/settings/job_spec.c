@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define DAY_MS (24ULL * 3600 * 1000)
-#define MOST_STEPS 1000000000000ULL
+#define MOST_STEPS UINT32_MAX /* mini-batches and noise are addressed by 32 bits of the step */
 #define FIELD(field) SETTING_FIELD(struct job_spec, field)
 
 /* In the order of the enums of job_spec.h. */

@@ -110,6 +110,7 @@ Test(rows, an_epoch_is_all_rows_by_ranks_times_batch_rounded_up)
 {
 	struct job_spec s = spec(JOB_SPLIT_IID);
 	struct rows r = rows_of(JOB_SPLIT_IID, 0, 3, 100);
+	struct error err;
 	uint64_t steps;
 
 	s.steps = 0;
@@ -120,7 +121,9 @@ Test(rows, an_epoch_is_all_rows_by_ranks_times_batch_rounded_up)
 	cr_assert_eq(rows_steps(&steps, &r, &s, NULL), ST_OK);
 	cr_assert_eq(steps, 13);
 	s.epochs = 1e9;
-	cr_assert_eq(rows_steps(&steps, &r, &s, NULL), ST_INVALID);
+	cr_assert_eq(rows_steps(&steps, &r, &s, &err), ST_INVALID);
+	cr_assert_str_eq(err.msg, "1e+09 epochs of 100 rows are 5000000000 steps, allowed are 1 to 4294967295");
+	cr_assert_str_eq(err.hint, "give fewer `epochs`, or a greater `batch`");
 }
 
 Test(rows, epochs_of_local_files_are_refused_because_ranks_would_not_agree)

@@ -285,6 +285,7 @@ static const struct {
 		"add a line as `model: {plugin: deepfm}`"},
 	{"model: {plugin: a}\n", "s.yaml: steps: missing, and epochs too; the job would never end",
 		"add a line as `steps: 2000` or `epochs: 3`"},
+	{"model: {plugin: a}\nsteps: 4294967296\n", "s.yaml:2:8: steps: found '4294967296', allowed: a whole number from 1 to 4294967295", NULL},
 	{GOOD "epochs: 2\n", "s.yaml:3:9: epochs: given together with steps, allowed: exactly one of both", NULL},
 	{GOOD "bathc: 3\n", "s.yaml:3:1: unknown key 'bathc'", "did you mean 'batch'?"},
 	{GOOD "algorithm: {learning-rate: 1}\n", "s.yaml:3:13: unknown key 'algorithm.learning-rate'",
