@@ -6,6 +6,7 @@
  *
  * The writer takes the shorter one, gaps when equal; the reader takes either, but nothing beside
  * the one way of writing it: no overlong gaps, no stray bits, no bytes left over. */
+#include "libcore/base/kernel.h"
 #include "libcore/compress/kinds.h"
 #include "libcore/compress/masks.h"
 
@@ -23,16 +24,20 @@ size_t indices_bound(size_t n, size_t k)
 	return 1 + (gaps < bitmap ? gaps : bitmap);
 }
 
-static size_t gaps_len(const uint32_t *index, size_t k)
+/* Gaps come from neighbours, not from a number carried along, so that vectors can be made of the loop. */
+KERNEL static size_t gaps_len(const uint32_t *index, size_t k)
 {
-	size_t len = 0;
-	uint32_t next = 0;
+	uint32_t more[4] = {0}; /* gaps of more than 1, 2, 3 and 4 bytes */
 
-	for (size_t i = 0; i < k; i++) {
-		len += gap_len(index[i] - next);
-		next = index[i] + 1;
+	for (size_t i = 1; i < k; i++) {
+		uint32_t gap = index[i] - index[i - 1] - 1;
+
+		more[0] += gap >= 1U << 7;
+		more[1] += gap >= 1U << 14;
+		more[2] += gap >= 1U << 21;
+		more[3] += gap >= 1U << 28;
 	}
-	return len;
+	return gap_len(index[0]) + (k - 1) + more[0] + more[1] + more[2] + more[3];
 }
 
 static uint8_t *put_gaps(uint8_t *out, const uint32_t *index, size_t k)
@@ -83,14 +88,26 @@ static const uint8_t *get_gap(uint32_t *gap, const uint8_t *at, const uint8_t *e
 	return NULL;
 }
 
-static enum status not_finite(struct error *err, size_t i, real value)
+/* How many of k values are not finite. */
+KERNEL static size_t count_not_finite(const uint8_t *values, size_t k)
 {
-	return error_set(err, ST_PROTO, "value %zu is %g, it must be finite", i, (double)value);
+	real_bits bad = 0; /* of a lane's width; k fits */
+
+	for (size_t i = 0; i < k; i++)
+		bad += !within(real_abs(load_real(values + i * sizeof(real))), REAL_MAX);
+	return bad;
 }
 
-static bool is_finite(real x)
+static enum status check_finite(const uint8_t *values, size_t k, struct error *err)
 {
-	return within(real_abs(x), REAL_MAX);
+	size_t i = 0;
+
+	if (count_not_finite(values, k) == 0)
+		return ST_OK;
+	while (within(real_abs(load_real(values + i * sizeof(real))), REAL_MAX))
+		i++;
+	return error_set(err, ST_PROTO, "value %zu is %g, it must be finite", i,
+			 (double)load_real(values + i * sizeof(real)));
 }
 
 static enum status scatter_gaps(real *out, const uint8_t *values, size_t k, size_t n,
@@ -99,10 +116,12 @@ static enum status scatter_gaps(real *out, const uint8_t *values, size_t k, size
 	uint64_t next = 0;
 
 	for (size_t i = 0; i < k; i++) {
-		real value = load_real(values + i * sizeof value);
 		uint32_t gap = 0;
 
-		at = get_gap(&gap, at, end);
+		if (at < end && *at < 0x80)
+			gap = *at++;
+		else
+			at = get_gap(&gap, at, end);
 		if (at == NULL)
 			return error_set(err, ST_PROTO,
 					 "gap %zu of %zu is cut off, overlong or above 32 bits", i,
@@ -111,9 +130,7 @@ static enum status scatter_gaps(real *out, const uint8_t *values, size_t k, size
 		if (next >= n)
 			return error_set(err, ST_PROTO, "index %llu, below %zu is allowed",
 					 (unsigned long long)next, n);
-		if (!is_finite(value))
-			return not_finite(err, i, value);
-		out[next++] = value;
+		out[next++] = load_real(values + i * sizeof *out);
 	}
 	if (at != end)
 		return error_set(err, ST_PROTO, "%zu bytes after the last index",
@@ -144,19 +161,18 @@ static enum status scatter_bitmap(real *out, const uint8_t *values, size_t k, si
 	size_t i = 0;
 
 	for (size_t b = 0; st == ST_OK && b < len; b++)
-		for (unsigned left = bitmap[b]; left != 0; left &= left - 1, i++) {
-			real value = load_real(values + i * sizeof value);
-
-			if (!is_finite(value))
-				return not_finite(err, i, value);
-			out[8 * b + (unsigned)__builtin_ctz(left)] = value;
-		}
+		for (unsigned left = bitmap[b]; left != 0; left &= left - 1, i++)
+			out[8 * b + (unsigned)__builtin_ctz(left)] = load_real(values + i * sizeof *out);
 	return st;
 }
 
 enum status indices_scatter(real *out, const uint8_t *values, size_t k, size_t n,
 			    const uint8_t *bytes, size_t len, struct error *err)
 {
+	enum status st = check_finite(values, k, err);
+
+	if (st != ST_OK)
+		return st;
 	if (len > 0 && bytes[0] == INDICES_GAPS)
 		return scatter_gaps(out, values, k, n, bytes + 1, bytes + len, err);
 	if (len > 0 && bytes[0] == INDICES_BITMAP)

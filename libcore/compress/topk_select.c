@@ -114,6 +114,16 @@ static inline uint32_t lowest(uint64_t bits)
 	return (uint32_t)__builtin_ctzll(bits | 1ULL << 63);
 }
 
+/* Up to n of the bits that are left, as indices; returns how many are found by now. */
+static inline size_t put_indices(uint32_t *restrict index, size_t found, uint32_t first, uint64_t *left, int n)
+{
+	for (int j = 0; j < n; j++, *left &= *left - 1) {
+		index[found] = first + lowest(*left);
+		found += *left != 0;
+	}
+	return found;
+}
+
 /* Indices from `from` on of numbers that reach the threshold, ascending, until room is full.
  * Returns how many; *end is where the search stopped, n when it saw all. */
 KERNEL static size_t gather(uint32_t *restrict index, size_t room, const real *restrict x,
@@ -126,15 +136,12 @@ KERNEL static size_t gather(uint32_t *restrict index, size_t room, const real *r
 
 		kernel_read_ahead(x + i, 64 * sizeof *x);
 		left = masks_reaching(x + i, (real_ibits)threshold);
-		if (room - found < 64)
+		if (room - found <= 64) /* one more is written than found */
 			break;
-		/* most words hold at most two: these without a branch to guess */
-		for (int j = 0; j < 2; j++, left &= left - 1) {
-			index[found] = (uint32_t)i + lowest(left);
-			found += left != 0;
-		}
-		for (; left != 0; left &= left - 1)
-			index[found++] = (uint32_t)i + lowest(left);
+		/* most words of 1 % hold at most two, and a branch for every one would be guessed wrong */
+		found = put_indices(index, found, (uint32_t)i, &left, 2);
+		while (left != 0)
+			found = put_indices(index, found, (uint32_t)i, &left, 4);
 	}
 	for (; i < n && found < room; i++) {
 		index[found] = (uint32_t)i;
@@ -144,24 +151,33 @@ KERNEL static size_t gather(uint32_t *restrict index, size_t room, const real *r
 	return found;
 }
 
+KERNEL static size_t count_above(const real_bits *restrict list, size_t n, real_bits limit)
+{
+	real_bits count = 0; /* of a lane's width */
+
+	for (size_t i = 0; i < n; i++)
+		count += (real_ibits)list[i] > (real_ibits)limit;
+	return count;
+}
+
 /* Of n candidates, ascending, leave the k largest; equals by lower index. */
 static void narrow(struct compress *c, const real *x, size_t n, size_t k)
 {
 	real_bits *magnitude = c->magnitude, *work = magnitude + c->n_index, kth;
-	size_t equals = k, kept = 0;
+	size_t equals, kept = 0, i = 0;
 
-	for (size_t i = 0; i < n; i++)
-		magnitude[i] = magnitude_of(x[c->index[i]]);
-	memcpy(work, magnitude, n * sizeof *work);
+	for (size_t j = 0; j < n; j++)
+		magnitude[j] = work[j] = magnitude_of(x[c->index[j]]);
 	kth = kth_largest(work, n, k);
-	for (size_t i = 0; i < n; i++)
-		equals -= magnitude[i] > kth;
-	for (size_t i = 0; i < n; i++) {
-		bool equal = magnitude[i] == kth && equals > 0;
-
+	equals = k - count_above(magnitude, n, kth);
+	for (; equals > 0; i++) {
 		c->index[kept] = c->index[i];
-		kept += magnitude[i] > kth || equal;
-		equals -= equal;
+		kept += magnitude[i] >= kth;
+		equals -= magnitude[i] == kth;
+	}
+	for (; i < n; i++) {
+		c->index[kept] = c->index[i];
+		kept += magnitude[i] > kth;
 	}
 }
 

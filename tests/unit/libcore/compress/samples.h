@@ -17,7 +17,7 @@ static const char *const sample_texts[] = {"identity",     "sign",          "sig
 #define N_SAMPLE_TEXTS (sizeof sample_texts / sizeof sample_texts[0])
 
 static const size_t sample_sizes[] = {1,   2,   7,   8,    9,    63,   64,    65,         255,
-				      256, 257, 511, 1000, 4095, 4097, 65536, 65537 + 100};
+				      256, 257, 511, 1000, 4095, 4096, 4097,  65536,      65537 + 100};
 #define N_SAMPLE_SIZES (sizeof sample_sizes / sizeof sample_sizes[0])
 
 enum { SAMPLE_SHAPES = 10 };
