@@ -14,6 +14,7 @@
 #include "daemon/node/member.h"
 #include "daemon/node/text.h"
 #include "libcore/base/mem.h"
+#include "libcore/topology/graph.h"
 #include "libcore/topology/topology.h"
 
 #include <math.h>
@@ -59,6 +60,26 @@ uint64_t elastic_graph(const struct job *j)
 	uint64_t left = j->phase.left;
 
 	return j->rec.terms.elastic && left != 0 && fits(j, (uint32_t)__builtin_popcountll(left)) ? left : elastic_active(&j->rec);
+}
+
+uint64_t elastic_cut_off(const struct job *j)
+{
+	uint8_t is_left[JOB_MAX_RANKS] = {0};
+	uint32_t parent[JOB_MAX_RANKS];
+	uint64_t cut_off = 0;
+	struct topology t;
+	struct graph *g;
+
+	if (topology_parse(&t, j->rec.terms.topology, NULL) != ST_OK ||
+			graph_build_over(&g, &t, j->rec.n_ranks, elastic_graph(j), j->rec.terms.seed, NULL) != ST_OK)
+		return 0;
+	for (uint32_t i = 0; i < j->rec.n_ranks; i++)
+		is_left[i] = (uint8_t)(j->phase.left >> i & 1);
+	(void)graph_spanning_tree(g, is_left, parent);
+	for (uint32_t i = 0; i < j->rec.n_ranks; i++)
+		cut_off |= is_left[i] && parent[i] == GRAPH_NO_PARENT ? BIT(i) : 0;
+	graph_destroy(g);
+	return cut_off;
 }
 
 int elastic_is_pending(const struct job_rank *rank)

@@ -449,6 +449,21 @@ static void plan_collect(struct job *j, struct step *st)
 	j->touched = 1;
 }
 
+/* What is left of the graph may be in pieces, which train apart from here on: nobody else would say so. */
+static void say_cut_off(struct job *j)
+{
+	uint64_t cut_off = j->phase.phase == CONTROL_RUNNING && j->phase.lost != 0 ? elastic_cut_off(j) : 0;
+	size_t size = sizeof j->phase.why;
+
+	if (cut_off == 0)
+		return;
+	text_add(j->phase.why, size, "; the %s graph is cut:", j->rec.terms.topology);
+	for (uint32_t i = 0; i < j->rec.n_ranks; i++)
+		if ((cut_off >> i & 1) != 0)
+			text_add(j->phase.why, size, " %u", i);
+	text_add(j->phase.why, size, " no longer reach rank %d", __builtin_ctzll(j->phase.left));
+}
+
 static void consider(struct job *j, struct step *st)
 {
 	for (int round = 0; j->touched && round < ROUNDS_MAX; round++) {
@@ -457,6 +472,7 @@ static void consider(struct job *j, struct step *st)
 		j->touched = 0;
 		phase_derive(&j->phase, &j->rec, job_gone_mask(j, st->members));
 		seal_loss(j);
+		say_cut_off(j);
 		on_phase(j, st, before);
 		propose_consider(j, st);
 		run_consider(j, st);

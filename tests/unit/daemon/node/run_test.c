@@ -386,6 +386,37 @@ static void up_elastic(void)
 
 TestSuite(run_elastic, .init = up_elastic, .fini = down);
 
+static void up_four(void)
+{
+	static const uint8_t four[] = {0x10, 0x50, 0x90, 0xd0};
+
+	one_init(&o);
+	one_start(&o);
+	one_peer(&o, 1, 0x10);
+	one_peer(&o, 2, 0x90);
+	one_peer(&o, 3, 0xd0);
+	one_take_part(&o, 1, 0x10, 1, four, 4);
+	one_ready(&o);
+	one_progress(&o, CONTROL_RANK_RUNNING);
+	one_rank_is(&o, 1, 0x10, 1, 0, 0x10, CONTROL_RANK_RUNNING, "");
+	one_rank_is(&o, 2, 0x10, 1, 2, 0x90, CONTROL_RANK_RUNNING, "");
+	one_rank_is(&o, 3, 0x10, 1, 3, 0xd0, CONTROL_RANK_RUNNING, "");
+}
+
+TestSuite(run_four, .init = up_four, .fini = down);
+
+Test(run_four, a_ring_that_losses_have_cut_says_who_no_longer_reaches_whom)
+{
+	char why[256];
+
+	one_rank_is(&o, 2, 0x10, 1, 2, 0x90, CONTROL_RANK_LOST, "killed");
+	cr_assert_eq(one_phase(&o, why), CONTROL_RUNNING);
+	cr_assert_null(strstr(why, "cut"), "a line still holds together: %s", why);
+	one_rank_is(&o, 1, 0x10, 1, 0, 0x10, CONTROL_RANK_LOST, "killed");
+	cr_assert_eq(one_phase(&o, why), CONTROL_RUNNING);
+	cr_assert_not_null(strstr(why, "; the ring graph is cut: 3 no longer reach rank 1"), "%s", why);
+}
+
 Test(run_elastic, a_ring_that_loses_a_rank_is_closed_without_it)
 {
 	const struct worker_msg *m;
