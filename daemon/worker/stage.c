@@ -59,8 +59,8 @@ int stage_judge(struct stage *s, double speed)
 	return change;
 }
 
-void stage_text(const struct stage *s, char out[160])
+void stage_text(const struct stage *s, const char *what, char out[160])
 {
-	snprintf(out, 160, "wire.zstd %s: the slowest link takes %.1f MB/s, zstd %.0f MB/s (both ends) and saves %.0f %%",
-			s->is_on ? "on" : "off", s->speed / 1e6, s->cost > 0 ? 1e-6 / s->cost : 0.0, 100 * s->saved);
+	snprintf(out, 160, "wire.zstd %s: the slowest link takes %.1f MB/s, %s %.0f MB/s (both ends) and saves %.0f %%",
+			s->is_on ? "on" : "off", s->speed / 1e6, what, s->cost > 0 ? 1e-6 / s->cost : 0.0, 100 * s->saved);
 }

@@ -38,7 +38,7 @@ void stage_saw(struct stage *s, double seconds, size_t len, size_t out_len);
  * changed. */
 int stage_judge(struct stage *s, double speed);
 
-/* What it is now and why, for a log. */
-void stage_text(const struct stage *s, char out[160]);
+/* What it is now and why, for a log. what: "zstd", or what else it is that was tried. */
+void stage_text(const struct stage *s, const char *what, char out[160]);
 
 #endif

@@ -1,6 +1,7 @@
 /* Payloads of model frames. See wire.h. */
 #include "daemon/worker/wire.h"
 
+#include "daemon/worker/probe.h"
 #include "daemon/worker/stage.h"
 
 #include "libcore/base/mem.h"
@@ -14,6 +15,7 @@
 struct wire {
 	enum wire_mode mode, delta;
 	struct stage stage; /* auto */
+	struct probe *probe; /* NULL: differences are never tried */
 	char why[160];
 	uint32_t segment;
 	struct compress *identity;
@@ -89,6 +91,7 @@ void wire_destroy(struct wire *w)
 	for (unsigned i = 0; i < POOL; i++)
 		blob_unref(w->pool[i]);
 	compress_destroy(w->identity);
+	probe_destroy(w->probe);
 	lossless_destroy(w->lossless);
 	mem_free_big(w->scratch, w->scratch_len, 1);
 	mem_free(w);
@@ -112,7 +115,7 @@ int wire_is_on(const struct wire *w)
 {
 	switch (w->mode) {
 	case WIRE_AUTO:
-		return w->stage.is_on || w->stage.look;
+		return w->stage.is_on || (w->stage.look && w->probe == NULL);
 	case WIRE_ON:
 		return 1;
 	case WIRE_OFF:
@@ -189,9 +192,20 @@ enum status wire_encode_bytes(struct wire *w, struct blob **out, struct link_msg
 	return seal(b, out, m, err);
 }
 
-void wire_set_delta(struct wire *w, enum wire_mode mode)
+enum status wire_set_delta(struct wire *w, enum wire_mode mode, struct error *err)
 {
 	w->delta = mode;
+	return w->mode == WIRE_AUTO && mode == WIRE_AUTO ? probe_create(&w->probe, w->segment, err) : ST_OK;
+}
+
+void wire_probe(struct wire *w, const struct link_model_delta *d, uint32_t n_segments, const real *x)
+{
+	double seconds;
+	size_t len;
+
+	if (w->probe != NULL && w->stage.look && !w->stage.is_on &&
+			probe_try(w->probe, d->round, d->segment, n_segments, x, d->n, &seconds, &len))
+		stage_saw(&w->stage, seconds, dense_bytes(d->n), len);
 }
 
 int wire_uses_delta(const struct wire *w)
@@ -295,6 +309,6 @@ const char *wire_round_over(struct wire *w, double speed)
 {
 	if (w->mode != WIRE_AUTO || !stage_judge(&w->stage, speed))
 		return NULL;
-	stage_text(&w->stage, w->why);
+	stage_text(&w->stage, w->probe != NULL ? "zstd of exact differences" : "zstd", w->why);
 	return w->why;
 }

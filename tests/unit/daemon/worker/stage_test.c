@@ -98,6 +98,6 @@ Test(stage, the_sentence_names_speed_cost_and_saving)
 
 	(void)round_with(&s, 100 * MBIT);
 	(void)round_with(&s, 100 * MBIT);
-	stage_text(&s, text);
+	stage_text(&s, "zstd", text);
 	cr_assert_str_eq(text, "wire.zstd on: the slowest link takes 12.5 MB/s, zstd 467 MB/s (both ends) and saves 17 %");
 }

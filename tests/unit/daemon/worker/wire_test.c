@@ -154,6 +154,55 @@ Test(wire, auto_looks_at_a_segment_of_a_slow_link_and_turns_the_stage_on)
 	wire_destroy(w);
 }
 
+/* Bits without any order: byte planes alone save nothing. */
+static void shuffle(real *x, uint32_t every, uint64_t *state)
+{
+	for (uint32_t i = 0; i < N; i += every) {
+		uint32_t bits;
+
+		*state = *state * 6364136223846793005U + 1442695040888963407U;
+		bits = (uint32_t)(*state >> 32);
+		memcpy(&x[i], &bits, sizeof bits);
+	}
+}
+
+/* Rounds of 8 segments on a slow link; every so many numbers move in a round. Does the stage come on? */
+static int comes_on(struct wire *w, uint32_t every)
+{
+	uint64_t state = 7;
+	real x[N];
+
+	shuffle(x, 1, &state);
+	for (unsigned round = 1; round <= 20; round++) {
+		for (uint32_t s = 0; s < 8; s++) {
+			struct link_msg m = {.type = LINK_MODEL_DELTA, .u.delta = {.n = N, .round = round, .segment = s}};
+
+			wire_probe(w, &m.u.delta, 8, x);
+			cr_assert_eq(encode_one(w, x), LINK_RAW, "nothing of a trial is sent");
+		}
+		shuffle(x, every, &state);
+		if (wire_round_over(w, 1e3) != NULL)
+			return 1;
+	}
+	return 0;
+}
+
+Test(wire, auto_tries_exact_differences_and_turns_them_on_where_planes_alone_would_not_pay)
+{
+	struct wire *still = make(WIRE_AUTO), *moving = make(WIRE_AUTO), *planes = make(WIRE_AUTO);
+
+	cr_assert_eq(wire_set_delta(still, WIRE_AUTO, NULL), ST_OK);
+	cr_assert_eq(wire_set_delta(moving, WIRE_AUTO, NULL), ST_OK);
+	cr_assert(comes_on(still, 64), "a table of which few rows move");
+	cr_assert(wire_uses_delta(still));
+	cr_assert_not(comes_on(moving, 1));
+	cr_assert_not(wire_uses_delta(moving));
+	cr_assert_not(comes_on(planes, 64), "without wire.delta the same bits do not pay");
+	wire_destroy(still);
+	wire_destroy(moving);
+	wire_destroy(planes);
+}
+
 Test(wire, on_and_off_are_orders)
 {
 	struct wire *on = make(WIRE_ON), *off = make(WIRE_OFF);
