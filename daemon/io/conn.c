@@ -457,11 +457,6 @@ static void on_closed(uv_handle_t *h)
 
 /* ---- small things ---- */
 
-void conn_set_owner(struct conn *c, struct conn_owner owner)
-{
-	c->owner = owner;
-}
-
 void conn_set_sink(struct conn *c, struct frame_sink sink)
 {
 	frame_parser_set_sink(c->parser, sink);

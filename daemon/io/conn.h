@@ -70,7 +70,6 @@ struct conn *conn_take_passenger(struct conn *c, const struct conn_config *cfg, 
 /* Stop or go on delivering frames (TCP flow control does the rest). */
 void conn_read(struct conn *c, int on);
 
-void conn_set_owner(struct conn *c, struct conn_owner owner);
 void conn_set_sink(struct conn *c, struct frame_sink sink);
 void conn_set_limits(struct conn *c, const struct frame_limits *limits);
 

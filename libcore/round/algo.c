@@ -1,8 +1,6 @@
 /* The rows. See algo.h. */
 #include "libcore/round/algo.h"
 
-#include <string.h>
-
 struct row {
 	const char *name;
 	bool adam;
@@ -25,18 +23,6 @@ static const struct row rows[ALGO_KINDS] = {
 const char *algo_name(enum algo_kind kind)
 {
 	return rows[kind].name;
-}
-
-enum status algo_parse(enum algo_kind *out, const char *name, struct error *err)
-{
-	for (unsigned i = 0; i < ALGO_KINDS; i++)
-		if (strcmp(rows[i].name, name) == 0) {
-			*out = (enum algo_kind)i;
-			return ST_OK;
-		}
-	(void)error_set(err, ST_INVALID, "algorithm \"%s\" is not known", name);
-	error_hint(err, "known: d-adam, cd-adam, choco-sgd, d-psgd, local-adam, local-sgd, central-adam, central-sgd");
-	return ST_INVALID;
 }
 
 enum status algo_row(struct algo *out, enum algo_kind kind, const struct algo_choice *choice, struct error *err)

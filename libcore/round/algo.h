@@ -61,11 +61,8 @@ struct algo {
 	bool mixed_moments;
 };
 
-/* The name of a kind. */
+/* The name of a kind, as in a spec. */
 const char *algo_name(enum algo_kind kind);
-
-/* The kind with that name. ST_INVALID: unknown, with the known names. */
-MUST_CHECK enum status algo_parse(enum algo_kind *out, const char *name, struct error *err);
 
 /* The row of a kind under a choice. ST_INVALID: the choice says something that the kind does not have. */
 MUST_CHECK enum status algo_row(struct algo *out, enum algo_kind kind, const struct algo_choice *choice,

@@ -4,6 +4,8 @@
 
 #include "daemon/config.h"
 #include "daemon/log_sink.h"
+#include "libcore/round/algo.h"
+#include "libcore/settings/job_spec.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -33,6 +35,15 @@ static void teardown(void)
 }
 
 TestSuite(check, .init = setup, .fini = teardown);
+
+Test(check, an_algorithm_has_one_name_in_specs_and_in_rows)
+{
+	for (int kind = 0; kind < (int)ALGO_KINDS; kind++) {
+		struct job_spec spec = {.algorithm = (enum job_algorithm)kind};
+
+		cr_assert_str_eq(job_spec_algorithm(&spec), algo_name((enum algo_kind)kind));
+	}
+}
 
 static void path_in_dir(char out[256], const char *name)
 {

@@ -1,28 +1,8 @@
-/* Algorithms by name, and what may be chosen beside the name. */
+/* The rows of the algorithms, and what may be chosen beside the name. */
 #include "libcore/round/algo.h"
 
 #include <criterion/criterion.h>
-
-Test(algo, every_row_is_found_by_its_name)
-{
-	for (unsigned i = 0; i < ALGO_KINDS; i++) {
-		enum algo_kind kind;
-
-		cr_assert_eq(algo_parse(&kind, algo_name((enum algo_kind)i), NULL), ST_OK);
-		cr_assert_eq((unsigned)kind, i);
-	}
-}
-
-Test(algo, an_unknown_name_is_refused_with_those_that_are_known)
-{
-	enum algo_kind kind;
-	struct error err = {0};
-
-	cr_assert_eq(algo_parse(&kind, "dadam", &err), ST_INVALID);
-	cr_assert_str_eq(err.msg, "algorithm \"dadam\" is not known");
-	for (unsigned i = 0; i < ALGO_KINDS; i++)
-		cr_assert_not_null(strstr(err.hint, algo_name((enum algo_kind)i)));
-}
+#include <string.h>
 
 static struct algo row(enum algo_kind kind, struct algo_choice choice)
 {
