@@ -162,7 +162,7 @@ def draw_series(s, x, y):
     if s["band"]:
         there = [f"{x.at(a):.1f},{y.at(low):.1f}" for a, low, _ in s["band"]]
         back = [f"{x.at(a):.1f},{y.at(high):.1f}" for a, _, high in reversed(s["band"])]
-        out.append(f'<polygon points="{" ".join(there + back)}" fill="{s["colour"]}" fill-opacity="0.15"/>')
+        out.append(f'<polygon points="{" ".join(there + back)}" fill="{s["colour"]}" fill-opacity="0.12"/>')
     if s["line"]:
         dash = ' stroke-dasharray="6 4"' if s["dashed"] else ""
         path = " ".join(f"{x.at(a):.1f},{y.at(b):.1f}" for a, b in s["line"])

@@ -222,11 +222,11 @@ def order_at_end(row):
 
 
 def curve_of(curves, run_filter):
-    """Per step the median, least and greatest loss over the seeds."""
+    """Per step the median, least and greatest loss over the seeds, above the seed's target."""
     by_step = {}
     for c in curves:
         if run_filter(c):
-            by_step.setdefault(int(c["step"]), []).append(float(c["loss"]))
+            by_step.setdefault(int(c["step"]), []).append(float(c["loss"]) - float(c["target"]))
     return [(s, statistics.median(v), min(v), max(v)) for s, v in sorted(by_step.items())]
 
 
@@ -240,7 +240,7 @@ def report_sparse():
     runs, curves, out = rows("sparse"), rows("sparse", "curves"), []
     for task, p in sorted({(r["task"], r["period"]) for r in runs}):
         mine, lines, by_label = [r for r in runs if (r["task"], r["period"]) == (task, p)], [], "label" in task
-        plot = Plot(f"{TASKS[task]}, ring of 8, p = {p}, best rate each", "steps", "test logloss of the mean model")
+        plot = Plot(f"{TASKS[task]}, ring of 8, p = {p}, best rate each", "steps", "test logloss above the target, mean model")
         for name in dict.fromkeys(sender(r) for r in mine):
             grid = [r for r in mine if sender(r) == name]
             rate, best, edge = best_rate(grid, order_at_end if by_label else at_end)
@@ -249,8 +249,9 @@ def report_sparse():
             curve = curve_of(curves, lambda c, n=name, x=rate, q=p, k=task: (c["task"], sender(c), c["period"], float(c["rate"])) == (k, n, q, x))
             plot.line(f"{name}, rate {rate:g}", [c[:2] for c in curve], band=[(c[0], c[2], c[3]) for c in curve])
         highest = max(statistics.median([b for _, b in s["line"]]) for s in plot.series)
-        lowest = min(b for s in plot.series for _, b in s["line"])
-        plot.y_range = (lowest, lowest + 2.2 * (highest - lowest) + 0.02)
+        lowest = min(b for s in plot.series for _, b, _ in s["band"])
+        plot.y_range = (lowest, highest + min(1.2 * (highest - lowest), 0.2))
+        plot.horizontal(0, "target")
         plot.write(in_dir(f"sparse-{task}-p{p}.svg"))
         n_seeds = len({r["seed"] for r in mine})
         out += [f"**{TASKS[task]}, p = {p}**, ring of 8, {mine[0]['steps_end']} steps, median (least to greatest) of {n_seeds} "
