@@ -28,6 +28,7 @@ KERNEL static void code_all(uint8_t *restrict scales, uint8_t *restrict codes,
 	size_t i = 0;
 
 	for (; n - i >= INT4_BLOCK; i += INT4_BLOCK) {
+		kernel_read_ahead(x + i, INT4_BLOCK * sizeof *x);
 		code_block(codes + i / 2, scales, x + i, INT4_BLOCK);
 		scales += sizeof(real);
 	}

@@ -9,6 +9,7 @@ KERNEL static void code_all(uint8_t *restrict scales, uint8_t *restrict codes,
 	size_t i = 0;
 
 	for (; n - i >= INT8_BLOCK; i += INT8_BLOCK) {
+		kernel_read_ahead(x + i, INT8_BLOCK * sizeof *x);
 		code_block(codes + i, scales, x + i, INT8_BLOCK);
 		scales += sizeof(real);
 	}
