@@ -329,6 +329,8 @@ int32_t gossip_waiting_for(const struct gossip *g)
 
 	if (g->phase == GOSSIP_ROUND)
 		return g->cfg.order == GOSSIP_TREE ? gossip_tree_waits_for(g) : gossip_round_waits_for(g);
+	if (g->phase == GOSSIP_IDLE)
+		return gossip_join_waits_for(g);
 	if (g->phase != GOSSIP_DUE)
 		return -1;
 	missing = g->began ? -1 : gossip_missing_rank(g);

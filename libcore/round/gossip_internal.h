@@ -61,7 +61,7 @@ struct gossip_link {
 	uint64_t said_round;
 	bool said_dense;        /* with its replica */
 	uint32_t said_segments; /* of said_round */
-	uint64_t from;          /* the link counts from this round on: both have said LINK_UP */
+	uint64_t from;          /* the link counts from this round on: the greater of the two LINK_UPs; before: ours */
 	uint64_t least_round;   /* the next ROUND_BEGIN may not be lower */
 	uint32_t unsent;        /* segments given to the shell and not SENT */
 	bool told;              /* the peer holds our replica as it is now */
@@ -150,6 +150,7 @@ bool gossip_link_counts(const struct gossip_link *l); /* live, and will be in th
 void gossip_close_parked(struct gossip *g, struct gossip_actions *out, const char *why);
 void gossip_join_start(struct gossip *g, uint64_t step, struct gossip_actions *out);
 bool gossip_join_may_begin(const struct gossip *g);
+int32_t gossip_join_waits_for(const struct gossip *g); /* for the copy, before START; or -1 */
 bool gossip_join_is_alone(const struct gossip *g);
 const struct gossip_mix *gossip_join_mix(struct gossip *g);
 void gossip_join_over(struct gossip *g);

@@ -76,6 +76,14 @@ const struct gossip_mix *gossip_join_mix(struct gossip *g)
 	return mix;
 }
 
+int32_t gossip_join_waits_for(const struct gossip *g)
+{
+	for (uint32_t s = 0; g->cfg.joins && s < GOSSIP_MAX_LINKS; s++)
+		if (is_live(&g->links[s]) && g->links[s].parked)
+			return (int32_t)g->links[s].rank;
+	return -1;
+}
+
 /* Nobody is there to take from: the copy is all we get. */
 bool gossip_join_is_alone(const struct gossip *g)
 {

@@ -103,6 +103,7 @@ void gossip_on_open(struct gossip *g, const struct gossip_event *ev, struct goss
 	}
 	l->state = ev->accepted ? GOSSIP_LINK_ASKED : GOSSIP_LINK_QUIET;
 	l->parked = g->cfg.joins && g->phase == GOSSIP_IDLE;
+	l->from = g->next;
 	if (ev->accepted)
 		say_up(g, ev->slot, out);
 	l->least_round = said_round(g); /* the answer can only raise it */
@@ -139,6 +140,7 @@ void gossip_on_up(struct gossip *g, const struct gossip_event *ev, struct gossip
 	if (l->state == GOSSIP_LINK_QUIET) {
 		say_up(g, ev->slot, out);
 		l->least_round = said_round(g);
+		l->from = g->next;
 	}
 	if (ev->round > l->least_round)
 		l->least_round = ev->round;
@@ -147,7 +149,7 @@ void gossip_on_up(struct gossip *g, const struct gossip_event *ev, struct gossip
 		gossip_park(g, ev->slot, out);
 		return;
 	}
-	l->from = ev->round > g->next ? ev->round : g->next;
+	l->from = ev->round > l->from ? ev->round : l->from;
 	l->told = l->from == 0; /* all start from the same x */
 	if (g->cfg.order == GOSSIP_TREE)
 		gossip_tree_tell(g, ev->slot, out);

@@ -177,4 +177,16 @@ Test(gossip_join, with_replicas_a_joiner_gives_its_own_dense_in_its_first_round)
 	a = find(GOSSIP_DO_BEGIN);
 	cr_assert(a != NULL && !a->joining && a->dense && a->round == 9 && a->step == 20);
 	cr_assert(find(GOSSIP_DO_SEND)->dense, "replicas, before the differences of the round");
+	begin(0, 9, 20, 0);
+	cr_assert(strstr(find(GOSSIP_DO_CLOSE)->why, "without its replica") != NULL, "%s", find(GOSSIP_DO_CLOSE)->why);
+}
+
+Test(gossip_join, who_waits_for_its_copy_says_for_whom)
+{
+	create(1);
+	cr_assert_eq(gossip_waiting_for(g), -1);
+	link_up(5, 2, 7, 0);
+	cr_assert_eq(gossip_waiting_for(g), 2);
+	feed((struct gossip_event){.type = GOSSIP_EV_START, .step = 14});
+	cr_assert_eq(gossip_waiting_for(g), 0, "then for its neighbours");
 }
