@@ -197,16 +197,19 @@ void render_topology(struct page *p, const struct control_job *job, const struct
 	table_render(p, &t, 0);
 }
 
-/* Bytes of a round and link, both ways together by two, as ranks have counted them. */
+/* Bytes of a round over a directed link, as the ranks that stand in the graph have counted them. */
 static double measured(const struct control_job *job, const struct graph *g)
 {
-	double sent = 0, rounds = 0;
+	double sent = 0, times = 0;
 
 	for (uint32_t i = 0; i < job->n_ranks_sent; i++) {
-		sent += (double)job->ranks[i].payload_bytes;
-		rounds = (double)job->ranks[i].round > rounds ? (double)job->ranks[i].round : rounds;
+		const struct control_rank *r = &job->ranks[i];
+		uint32_t degree = r->rank < graph_n(g) ? graph_degree(g, r->rank) : 0;
+
+		sent += degree > 0 ? (double)r->payload_bytes : 0;
+		times += (double)r->round * degree;
 	}
-	return rounds > 0 && graph_n_edges(g) > 0 ? sent / rounds / (2 * (double)graph_n_edges(g)) : (double)NAN;
+	return times > 0 ? sent / times : (double)NAN;
 }
 
 static bool sends_differences(const struct job_spec *spec)

@@ -113,6 +113,10 @@ Test(topology, a_topology_says_what_a_round_sends_over_a_link)
 		cr_assert_not_null(strstr(page_text(&p), said[i].says), "%s", page_text(&p));
 		page_fini(&p);
 	}
+	graph_destroy(g);
+	cr_assert_eq(graph_build_over(&g, &ring, 4, 7, 1, NULL), ST_OK);
+	cr_assert_float_eq(topology_round_bytes(&job, &(struct job_spec){.algorithm = JOB_CD_ADAM}, g), 25, 1e-9,
+			"the fourth is lost: neither its bytes nor its links count");
 	for (int k = 0; k < 4; k++)
 		four[k].round = 0;
 	cr_assert(isnan(topology_round_bytes(&job, &(struct job_spec){.algorithm = JOB_CD_ADAM}, g)), "nothing was sent yet");
