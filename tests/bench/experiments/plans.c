@@ -2,8 +2,6 @@
  * the reference's figures, so that they can be compared. */
 #include "tests/bench/experiments/plans.h"
 
-#include <math.h>
-
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
 /* Frappe, or false where it is absent. */
@@ -118,32 +116,6 @@ void plan_frappe(struct lab *lab)
 	}
 }
 
-/* ---- rates ---- */
-
-/* On seed 1 a run at every rate, and *best becomes the one of the least score; on the others a run at *best. */
-static void run_at_rates(struct lab *lab, struct task *t, struct plan *plan, const double *rates, size_t n,
-		double (*score)(const struct outcome *), double *best)
-{
-	double least = INFINITY;
-
-	if (t->seed != 1) {
-		plan->cfg.rate = *best;
-		(void)lab_run(lab, t, plan);
-		return;
-	}
-	*best = rates[0];
-	for (size_t k = 0; k < n; k++) {
-		struct outcome o;
-
-		plan->cfg.rate = rates[k];
-		o = lab_run(lab, t, plan);
-		if (score(&o) < least) {
-			least = score(&o);
-			*best = rates[k];
-		}
-	}
-}
-
 /* ---- speed-up ---- */
 
 static const struct runner {
@@ -155,9 +127,27 @@ static const struct runner {
 	{D_ADAM, "", 16},      {CD_ADAM, "sign", 1}, {CD_ADAM, "sign", 8},
 };
 
-static double steps_to_target(const struct outcome *o)
+/* On seed 1 a run at every rate, and *best becomes the one that needs the fewest steps; on the others a run at *best. */
+static void run_at_rates(struct lab *lab, struct task *t, struct plan *plan, const double *rates, size_t n, double *best)
 {
-	return o->target_steps != 0 ? (double)o->target_steps : INFINITY;
+	uint64_t least = UINT64_MAX;
+
+	if (t->seed != 1) {
+		plan->cfg.rate = *best;
+		(void)lab_run(lab, t, plan);
+		return;
+	}
+	*best = rates[0];
+	for (size_t k = 0; k < n; k++) {
+		uint64_t steps;
+
+		plan->cfg.rate = rates[k];
+		steps = lab_run(lab, t, plan).target_steps;
+		if (steps != 0 && steps < least) {
+			least = steps;
+			*best = rates[k];
+		}
+	}
 }
 
 /* One seed at one number of workers: every algorithm, on seed 1 at three rates around the one that is usually
@@ -175,8 +165,7 @@ static void race(struct lab *lab, struct task *t, uint32_t ranks, double *best)
 		struct plan plan = {{r->algorithm, r->compressor, "ring", ranks, r->period, rate, 0.8, false, false}, steps,
 				every, true, false};
 
-		run_at_rates(lab, t, &plan, lab->quick ? &rates[1] : rates, lab->quick ? 1 : COUNT(rates), steps_to_target,
-				&best[i]);
+		run_at_rates(lab, t, &plan, lab->quick ? &rates[1] : rates, lab->quick ? 1 : COUNT(rates), &best[i]);
 	}
 }
 
@@ -198,7 +187,7 @@ void plan_speedup(struct lab *lab)
 
 struct rates {
 	enum algorithm algorithm;
-	double rates[5]; /* 0: no more */
+	double rates[6]; /* 0: no more */
 };
 static const struct rates generated_rates[] = {
 	{D_ADAM, {2e-3, 4e-3, 8e-3}},
@@ -212,71 +201,51 @@ static const struct rates frappe_rates[] = {
 	{D_ADAM, {8e-3, 1.6e-2, 3.2e-2}},
 	{LOCAL_ADAM, {8e-3, 1.6e-2, 3.2e-2}},
 	{D_PSGD, {0.1, 0.2, 0.4, 0.8, 1.6}},
-	{D_PSGD_MOMENTUM, {0.05, 0.1, 0.2, 0.4, 0.6}},
-	{LOCAL_SGD_MOMENTUM, {0.1, 0.2, 0.4, 0.6}},
-	{CHOCO_SGD_MOMENTUM, {0.1, 0.2, 0.4, 0.6}},
+	{D_PSGD_MOMENTUM, {0.05, 0.1, 0.2, 0.4, 0.6, 0.8}},
+	{LOCAL_SGD_MOMENTUM, {0.05, 0.1, 0.2, 0.4, 0.6, 0.8}},
+	{CHOCO_SGD_MOMENTUM, {0.05, 0.1, 0.2, 0.4, 0.6}},
 };
 static const struct rates label_rates[] = {
 	{D_ADAM, {1.25e-4, 2.5e-4, 5e-4, 1e-3, 2e-3}},
 	{D_ADAM_MIXED, {1.25e-4, 2.5e-4, 5e-4, 1e-3, 2e-3}},
 	{LOCAL_ADAM, {5e-4, 1e-3, 2e-3, 4e-3}},
 	{LOCAL_ADAM_MIXED, {1e-3, 2e-3, 4e-3, 8e-3, 1.6e-2}},
-	{D_PSGD, {0.05, 0.1, 0.2, 0.4, 0.8}},
-	{D_PSGD_MOMENTUM, {0.01, 0.02, 0.05, 0.1}},
-	{LOCAL_SGD_MOMENTUM, {0.02, 0.05, 0.1, 0.2}},
-	{CHOCO_SGD_MOMENTUM, {0.01, 0.02, 0.05, 0.1}},
+	{D_PSGD, {0.05, 0.1, 0.2, 0.4, 0.8, 1.6}},
+	{D_PSGD_MOMENTUM, {0.01, 0.02, 0.05, 0.1, 0.2, 0.4}},
+	{LOCAL_SGD_MOMENTUM, {0.02, 0.05, 0.1, 0.2, 0.4}},
+	{CHOCO_SGD_MOMENTUM, {0.01, 0.02, 0.05, 0.1, 0.2}},
 };
 
-static double loss_at_end(const struct outcome *o)
-{
-	return o->lost ? INFINITY : o->loss;
-}
-
-static double order_at_end(const struct outcome *o)
-{
-	return o->lost ? INFINITY : -o->auc;
-}
-
-static size_t n_rates(const struct rates *r)
-{
-	size_t n = 0;
-
-	while (n < COUNT(r->rates) && r->rates[n] > 0)
-		n++;
-	return n;
-}
-
-/* best: a rate per line of the table */
-static void compare(struct lab *lab, struct task *t, const struct rates *table, size_t n, uint32_t period, uint32_t steps,
-		double *best)
+/* Every rate on every seed: a large rate of SGD may be good on one seed and poor on the next. */
+static void compare(struct lab *lab, struct task *t, const struct rates *table, size_t n, uint32_t period, uint32_t steps)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct plan plan = {{.algorithm = table[i].algorithm, .compressor = "sign", .gamma = 0.8, .topology = "ring",
 				.ranks = 8, .period = period}, lab->quick ? steps / 4 : steps, 50, false, false};
 
-		run_at_rates(lab, t, &plan, table[i].rates, n_rates(&table[i]), t->by_label != NULL ? order_at_end : loss_at_end,
-				&best[i]);
+		for (size_t k = 0; k < COUNT(table[i].rates) && table[i].rates[k] > 0; k++) {
+			plan.cfg.rate = table[i].rates[k];
+			(void)lab_run(lab, t, &plan);
+		}
 	}
 }
 
 void plan_sparse(struct lab *lab)
 {
-	double best[5][COUNT(label_rates)];
-
 	for (uint64_t seed = 1; seed <= (lab->quick ? 1U : 3U); seed++) {
 		struct task t;
 
 		task_generated(&t, seed, false);
-		compare(lab, &t, generated_rates, COUNT(generated_rates), 1, 1000, best[0]);
-		compare(lab, &t, generated_rates, COUNT(generated_rates), 8, 1000, best[1]);
+		compare(lab, &t, generated_rates, COUNT(generated_rates), 1, 1000);
+		compare(lab, &t, generated_rates, COUNT(generated_rates), 8, 1000);
 		task_close(&t);
 		task_generated(&t, seed, true);
-		compare(lab, &t, label_rates, COUNT(label_rates), 1, 1000, best[2]);
+		compare(lab, &t, label_rates, COUNT(label_rates), 1, 1000);
 		task_close(&t);
 		if (!open_frappe(lab, &t, seed))
 			continue;
-		compare(lab, &t, frappe_rates, COUNT(frappe_rates), 1, 2000, best[3]);
-		compare(lab, &t, frappe_rates, COUNT(frappe_rates), 8, 2000, best[4]);
+		compare(lab, &t, frappe_rates, COUNT(frappe_rates), 1, 2000);
+		compare(lab, &t, frappe_rates, COUNT(frappe_rates), 8, 2000);
 		task_close(&t);
 	}
 }

@@ -3,7 +3,7 @@
 #
 #   tests/bench/experiments/run.sh [quick|full] DIR
 #
-# quick: one seed, less of everything, to see that it works; full: three, 30 minutes of processor time.
+# quick: one seed, less of everything, to see that it works; full: three, about 40 minutes of processor time.
 # BUILD (build): a release build directory of meson.
 # DATA: a folder that holds frappe.train57k.libfm.gz and frappe.test.libfm.gz (He & Chua, "Neural
 # Factorization Machines for Sparse Predictive Analytics", 2017: their validation and test files); without it the experiments on Frappe are left out.
