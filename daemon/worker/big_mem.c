@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 #define HUGE_PAGE ((size_t)2 << 20)
-#define HUGE_FROM ((size_t)4 << 20) /* below, half a huge page of waste would count */
+#define HUGE_FROM ((size_t)3 << 20) /* below, half a huge page of waste would count */
 #define MAP_FROM ((size_t)1 << 20)
 #define SMALL_ALIGN ((size_t)64)
 

@@ -18,7 +18,7 @@ Test(big_mem, vectors_are_zeroed_aligned_and_as_long_as_asked_for)
 
 			cr_assert_not_null(p);
 			cr_assert_eq((uintptr_t)p % 64, 0);
-			cr_assert(sizes[i] < 4U << 20 || (uintptr_t)p % (2U << 20) == 0, "%zu bytes", sizes[i]);
+			cr_assert(sizes[i] < 3U << 20 || (uintptr_t)p % (2U << 20) == 0, "%zu bytes", sizes[i]);
 			for (size_t k = 0; k < sizes[i]; k += 997)
 				cr_assert_eq(p[k], 0);
 			memset(p, 0xff, sizes[i]);
