@@ -187,11 +187,20 @@ static void pack(int8_t *q, float *scale, const float *x, float *own, size_t d)
 		scale[i / BLOCK] = pack_block(q + i, x + i, own + i, d - i < BLOCK ? d - i : BLOCK);
 }
 
-static void advance(float *restrict replica, const int8_t *restrict q, const float *restrict scale, size_t d)
+static inline void advance_block(float *restrict replica, const int8_t *restrict q, float scale, size_t n)
 {
-	for (size_t i = 0; i < d; i += BLOCK)
-		for (size_t k = i; k < d && k < i + BLOCK; k++)
-			replica[k] += scale[i / BLOCK] * (float)q[k];
+	for (size_t i = 0; i < n; i++)
+		replica[i] += scale * (float)q[i];
+}
+
+static void advance(float *replica, const int8_t *q, const float *scale, size_t d)
+{
+	size_t i = 0;
+
+	for (; d - i >= BLOCK; i += BLOCK) /* a whole block becomes vectors without a look at each number */
+		advance_block(replica + i, q + i, scale[i / BLOCK], BLOCK);
+	if (i < d)
+		advance_block(replica + i, q + i, scale[i / BLOCK], d - i);
 }
 
 static void gossip(float *restrict x, const float *restrict own, const float *restrict l, const float *restrict r, size_t n)
