@@ -423,7 +423,7 @@ def exact_means_go_over_any_links_and_give_the_same_bits_twice(c):
     sent = sum(r["payload_bytes"] for r in job(nodes[0], "ring")["ranks"])
     check(sent == 1000 * 4 * 2 * 8000, f"{sent} bytes in 1000 rounds over the 4 links of a tree")
     said = nodes[0].ctl("topology", "ring").stdout
-    check("A round sends 8000 bytes each way on the links of a spanning tree, none on the others." in said, said)
+    check("A round sends 8 000 bytes each way on the links of a spanning tree, none on the others." in said, said)
     check(max(settles.values()) - min(settles.values()) < 1e-4 and settles["ring"] > .3, str(settles))
 
 
