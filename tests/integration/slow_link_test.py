@@ -63,7 +63,7 @@ def submit_ctr(c, nodes, name, wire):
         f.write(f"name: {name}\nmodel: {{plugin: deepfm, options: {{factors: 8, hidden: [32, 16]}}}}\n"
                 "data: {format: synthetic-ctr, rows: 16384, test_rows: 2048}\n"
                 "algorithm: {name: d-adam, period: 4, learning_rate: 4e-3}\nworkers: {min: 2, wait: 1m}\n"
-                f"batch: 128\nsteps: 80\ntimeouts: {{link: 10s}}\nwire: {{{wire}}}\n")
+                f"batch: 128\nsteps: 160\ntimeouts: {{link: 10s}}\nwire: {{{wire}}}\n")
     nodes[0].ctl("submit", path)
 
 
