@@ -128,7 +128,7 @@ size_t compress_bound(const struct compress_config *cfg, size_t n)
 	case COMPRESS_QSGD:
 		return sizeof(real) + bitmap_len(n * qsgd_bits(cfg->levels));
 	case COMPRESS_INT8:
-		return (n + INT8_BLOCK - 1) / INT8_BLOCK * sizeof(real) + n;
+		return int8_bytes(n);
 	case COMPRESS_INT4:
 		return (n + INT4_BLOCK - 1) / INT4_BLOCK * sizeof(real) + (n + 1) / 2;
 	case COMPRESS_BF16:

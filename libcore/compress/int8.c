@@ -45,15 +45,15 @@ KERNEL static size_t decode_all(real *restrict out, const uint8_t *restrict scal
 
 size_t int8_encode(uint8_t *out, const real *x, size_t n)
 {
-	size_t n_blocks = (n + INT8_BLOCK - 1) / INT8_BLOCK;
+	size_t n_blocks = int8_blocks(n);
 
 	code_all(out, out + n_blocks * sizeof(real), x, n);
-	return n_blocks * sizeof(real) + n;
+	return int8_bytes(n);
 }
 
 enum status int8_decode(real *out, size_t n, const uint8_t *bytes, size_t len, struct error *err)
 {
-	size_t n_blocks = (n + INT8_BLOCK - 1) / INT8_BLOCK, expected = n_blocks * sizeof(real) + n;
+	size_t n_blocks = int8_blocks(n), expected = int8_bytes(n);
 	size_t done;
 
 	if (len != expected)

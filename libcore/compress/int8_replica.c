@@ -5,16 +5,6 @@
 #include "libcore/base/residual.h"
 #include "libcore/compress/int8_block.h"
 
-static size_t n_blocks(size_t n)
-{
-	return (n + INT8_BLOCK - 1) / INT8_BLOCK;
-}
-
-static size_t bytes_of(size_t n)
-{
-	return n_blocks(n) * sizeof(real) + n;
-}
-
 /* Whole blocks. */
 KERNEL static void encode_blocks(uint8_t *restrict scales, uint8_t *restrict codes,
 				 struct residual_sums *restrict sums, const real *restrict x,
@@ -45,7 +35,7 @@ static void encode_rest(uint8_t *scale, uint8_t *codes, struct residual_sums *su
 
 double int8_encode_difference(uint8_t *out, double *norm, const real *x, const real *base, size_t n)
 {
-	uint8_t *codes = out + n_blocks(n) * sizeof(real);
+	uint8_t *codes = out + int8_blocks(n) * sizeof(real);
 	size_t blocks = n / INT8_BLOCK, done = blocks * INT8_BLOCK;
 	struct residual_sums sums;
 
@@ -88,10 +78,10 @@ static size_t good_scales(const uint8_t *scales, size_t blocks)
 
 enum status int8_add(real *x, size_t n, const uint8_t *bytes, size_t len, struct error *err)
 {
-	size_t blocks = n_blocks(n), good;
+	size_t blocks = int8_blocks(n), good;
 
-	if (len != bytes_of(n))
-		return wrong_length(err, "int8", n, len, bytes_of(n));
+	if (len != int8_bytes(n))
+		return wrong_length(err, "int8", n, len, int8_bytes(n));
 	good = good_scales(bytes, blocks);
 	if (good < blocks)
 		return wrong_scale(err, "int8", good, load_real(bytes + good * sizeof(real)), INT8_MOST);

@@ -127,6 +127,18 @@ enum status qsgd_decode(const struct compress_config *cfg, real *out, size_t n,
 #define INT8_BLOCK 256U
 #define INT4_BLOCK 64U
 #define LEAST_BLOCK_MAX ((real)0x1p-100) /* blocks below travel as zeros */
+
+static inline size_t int8_blocks(size_t n)
+{
+	return (n + INT8_BLOCK - 1) / INT8_BLOCK;
+}
+
+/* Of an encoding of n numbers: a scale for each block, a byte for each number. */
+static inline size_t int8_bytes(size_t n)
+{
+	return int8_blocks(n) * sizeof(real) + n;
+}
+
 size_t int8_encode(uint8_t *out, const real *x, size_t n);
 enum status int8_decode(real *out, size_t n, const uint8_t *bytes, size_t len, struct error *err);
 size_t int4_encode(uint8_t *out, const real *x, size_t n);
