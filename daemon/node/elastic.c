@@ -5,16 +5,15 @@
  *
  * One at a time, while the job is RUNNING and has fewer ranks than workers.max. Until it is RUNNING it is no rank
  * that anybody counts or waits for, and when it fails on its way it is lost and the job goes on. Rank numbers are never
- * given again. The entry says whom the lowest rank's node saw alive, for the worker's start. The graph is the topology over those who
- * are left, whenever one comes or is lost: a ring stays closed (where the topology does not suit that many, it stays as it
- * was after the last join). Two entries for one number (the lowest rank died in between): the smaller
- * node id keeps it. */
+ * given again. The entry says whom the lowest rank's node saw alive, for the worker's start. The graph is the topology
+ * over those who are left, whenever one comes or is lost: a ring stays closed (where the topology does not suit that
+ * many, it stays as it was after the last join). Two entries for one number (the lowest rank died in between): the
+ * smaller node id keeps it. */
 #include "daemon/node/job.h"
 
 #include "daemon/node/member.h"
 #include "daemon/node/text.h"
 #include "libcore/base/mem.h"
-#include "libcore/topology/graph.h"
 #include "libcore/topology/topology.h"
 
 #include <math.h>
@@ -62,16 +61,22 @@ uint64_t elastic_graph(const struct job *j)
 	return j->rec.terms.elastic && left != 0 && fits(j, (uint32_t)__builtin_popcountll(left)) ? left : elastic_active(&j->rec);
 }
 
+enum status elastic_build(struct graph **out, const struct job *j, uint64_t active, struct error *err)
+{
+	struct topology t;
+	enum status st = topology_parse(&t, j->rec.terms.topology, err);
+
+	return st == ST_OK ? graph_build_over(out, &t, j->rec.n_ranks, active, j->rec.terms.seed, err) : st;
+}
+
 uint64_t elastic_cut_off(const struct job *j)
 {
 	uint8_t is_left[JOB_MAX_RANKS] = {0};
 	uint32_t parent[JOB_MAX_RANKS];
 	uint64_t cut_off = 0;
-	struct topology t;
 	struct graph *g;
 
-	if (topology_parse(&t, j->rec.terms.topology, NULL) != ST_OK ||
-			graph_build_over(&g, &t, j->rec.n_ranks, elastic_graph(j), j->rec.terms.seed, NULL) != ST_OK)
+	if (elastic_build(&g, j, elastic_graph(j), NULL) != ST_OK)
 		return 0;
 	for (uint32_t i = 0; i < j->rec.n_ranks; i++)
 		is_left[i] = (uint8_t)(j->phase.left >> i & 1);

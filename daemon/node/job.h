@@ -17,6 +17,7 @@
 #include "daemon/node/merge.h"
 #include "daemon/node/phase.h"
 #include "daemon/node/step.h"
+#include "libcore/topology/graph.h"
 
 #define JOBS_MAX CONTROL_MAX_JOBS
 #define CANDIDATES_MAX 64U
@@ -122,6 +123,7 @@ uint64_t propose_wake_ms(const struct job *j);
 uint32_t elastic_n_start(const struct job_record *r);  /* ranks of the start */
 uint64_t elastic_active(const struct job_record *r);   /* bit set: who has had a place in the graph since the last join */
 uint64_t elastic_graph(const struct job *j);          /* bit set: over whom the graph is built now */
+MUST_CHECK enum status elastic_build(struct graph **out, const struct job *j, uint64_t active, struct error *err); /* that graph; the caller's */
 uint64_t elastic_cut_off(const struct job *j);        /* bit set: who is left, and does not reach the lowest of them over that graph */
 int elastic_is_pending(const struct job_rank *rank);   /* came late, and does not run yet */
 int elastic_wants_link(const struct job *j, uint32_t rank); /* from this node's rank: by the graph, or for a copy */

@@ -11,7 +11,6 @@
 #include "daemon/node/member.h"
 #include "daemon/node/text.h"
 #include "libcore/base/mem.h"
-#include "libcore/topology/graph.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -33,14 +32,10 @@ static struct control_rank *own_view(struct job *j, const struct step *st)
 /* The ranks that the topology wants this rank to exchange with. */
 static enum status find_neighbours(const struct job *j, uint32_t rank, uint64_t active, uint64_t *mask, struct error *err)
 {
-	struct topology t;
-	struct graph *g = NULL;
-	enum status st;
+	struct graph *g;
+	enum status st = elastic_build(&g, j, active, err);
 
 	*mask = 0;
-	st = topology_parse(&t, j->rec.terms.topology, err);
-	if (st == ST_OK)
-		st = graph_build_over(&g, &t, j->rec.n_ranks, active, j->rec.terms.seed, err);
 	if (st != ST_OK)
 		return st;
 	for (uint32_t i = 0; i < graph_degree(g, rank); i++)
@@ -91,10 +86,10 @@ static int send_setup(struct job *j, struct step *st, uint32_t rank, uint64_t ac
 /* What to do about the reason that was just set: it goes with the rank to every node. */
 static void set_hint(struct job *j, struct step *st, const char *hint)
 {
-	int rank = job_own_rank(j, &st->cfg->id);
+	struct control_rank *v = own_view(j, st);
 
-	if (rank >= 0)
-		text_put(j->rec.ranks[rank].view.hint, sizeof j->rec.ranks[rank].view.hint, "%s", hint);
+	if (v != NULL)
+		text_put(v->hint, sizeof v->hint, "%s", hint);
 }
 
 static void spawn(struct job *j, struct step *st, uint32_t rank)
