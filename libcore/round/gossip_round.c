@@ -325,7 +325,7 @@ static const char *begin_fault(const struct gossip *g, const struct gossip_event
 		return "as one who joins, which this job does not allow";
 	if (l->over)
 		return "after Bye";
-	if ((g->cfg.order == GOSSIP_LAGGED || g->cfg.order == GOSSIP_FRESH) && !l->said && l->from > 0 && !ev->dense)
+	if (g->cfg.order != GOSSIP_DENSE && !l->said && l->from > 0 && !ev->dense)
 		return "without its replica, which nobody has here";
 	if (ev->round >= GOSSIP_MAX_ROUND)
 		return "beyond the limit of 2^62";
