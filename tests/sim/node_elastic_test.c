@@ -31,6 +31,17 @@ static const struct job_record *record(struct sim_nodes *s, struct id job)
 	return NULL;
 }
 
+/* The first node shows a graph over these ranks. */
+static void shows_places(struct sim_nodes *s, struct id job, uint64_t active)
+{
+	struct control_job view;
+
+	cr_assert_eq(node_view_job(sim_node_at(s, 0), &job, &view), ST_OK);
+	cr_assert_eq(view.active, active, "%" PRIx64, view.active);
+	mem_free(view.ranks);
+	mem_free(view.spec);
+}
+
 Test(node_elastic, a_node_that_comes_late_gets_a_rank_and_links_and_its_share_of_the_mean)
 {
 	struct id job;
@@ -106,7 +117,6 @@ Test(node_elastic, a_rank_lost_makes_room_for_its_node_under_a_new_number)
 	static const struct sim_job three = {.name = "ctr", .min = 3, .max = 3, .elastic = 1};
 	struct sim_nodes *s = sim_story_begin(3, 8);
 	struct id job = sim_node_submit(s, 0, &three);
-	struct control_job view;
 
 	sim_story_must_be(s, job, CONTROL_RUNNING, 3000);
 	sim_node_kill_worker(s, 1, 9);
@@ -114,10 +124,7 @@ Test(node_elastic, a_rank_lost_makes_room_for_its_node_under_a_new_number)
 	cr_assert_eq(record(s, job)->n_ranks, 4);
 	cr_assert_eq(record(s, job)->ranks[1].view.state, CONTROL_RANK_LOST);
 	cr_assert_eq(record(s, job)->ranks[3].view.state, CONTROL_RANK_DONE, "%s", sim_node_trace(s));
-	cr_assert_eq(node_view_job(sim_node_at(s, 0), &job, &view), ST_OK);
-	cr_assert_eq(view.active, 0xd, "%" PRIx64, view.active); /* the lost one has no place in the graph */
-	mem_free(view.ranks);
-	mem_free(view.spec);
+	shows_places(s, job, 0xd); /* the lost one has none in the graph */
 	sim_story_end(s);
 }
 
@@ -126,17 +133,13 @@ Test(node_elastic, the_graph_that_is_shown_has_no_place_for_a_rank_just_lost)
 	static const struct sim_job long_one = {.name = "ctr", .min = 3, .max = 3, .elastic = 1};
 	struct sim_nodes *s = sim_story_begin(3, 9);
 	struct id job = sim_node_submit(s, 0, &long_one);
-	struct control_job view;
 
 	sim_story_must_be(s, job, CONTROL_RUNNING, 3000);
 	sim_node_kill(s, 1);
 	for (int k = 0; k < 200 && record(s, job)->ranks[1].view.state != CONTROL_RANK_LOST; k++)
 		sim_node_run(s, sim_node_now(s) + 100);
 	cr_assert_eq(record(s, job)->n_ranks, 3, "%s", sim_node_trace(s));
-	cr_assert_eq(node_view_job(sim_node_at(s, 0), &job, &view), ST_OK);
-	cr_assert_eq(view.active, 0x5, "%" PRIx64, view.active);
-	mem_free(view.ranks);
-	mem_free(view.spec);
+	shows_places(s, job, 0x5);
 	sim_story_end(s);
 }
 

@@ -55,6 +55,15 @@ static void breathe(uint64_t to)
 	}
 }
 
+/* When the answers are in, the job waits, and says why. */
+static void waits_for(const char *reason)
+{
+	breathe(10400);
+	one_tick(&o, 10400);
+	cr_assert_eq(one_phase(&o, why), CONTROL_WAITING);
+	cr_assert_str_eq(why, reason);
+}
+
 static struct peer_msg offer(uint8_t proposer, uint32_t attempt)
 {
 	struct peer_msg m = {.type = PEER_JOB_OFFER};
@@ -109,10 +118,7 @@ Test(propose, who_refuses_is_named_and_asked_again)
 	one_checked(&o, 1, "");
 	answer(1, 1, 1, "");
 	answer(2, 1, 0, "data missing ratings.csv");
-	breathe(10400);
-	one_tick(&o, 10400);
-	cr_assert_eq(one_phase(&o, why), CONTROL_WAITING);
-	cr_assert_str_eq(why, "peers 2/3: peer-90: data missing ratings.csv");
+	waits_for("peers 2/3: peer-90: data missing ratings.csv");
 	breathe(13000);
 	one_tick(&o, 13000);
 	answer(2, 1, 1, "");
@@ -176,10 +182,7 @@ Test(propose, a_placed_job_waits_for_the_node_that_is_missing_and_names_it)
 	submit_placed("me node-x peer-10", 3);
 	one_checked(&o, 1, "");
 	answer(1, 1, 1, "");
-	breathe(10400);
-	one_tick(&o, 10400);
-	cr_assert_eq(one_phase(&o, why), CONTROL_WAITING);
-	cr_assert_str_eq(why, "peers 2/3: node-x (place) is not here");
+	waits_for("peers 2/3: node-x (place) is not here");
 }
 
 Test(propose, a_name_of_place_that_two_nodes_have_is_refused_until_one_is_gone)
@@ -193,10 +196,7 @@ Test(propose, a_name_of_place_that_two_nodes_have_is_refused_until_one_is_gone)
 	one_checked(&o, 1, "");
 	answer(1, 1, 1, "");
 	answer(7, 1, 1, "");
-	breathe(10400);
-	one_tick(&o, 10400);
-	cr_assert_eq(one_phase(&o, why), CONTROL_WAITING);
-	cr_assert_str_eq(why, "peers 3/2: peer-10 (place) is the name of several nodes");
+	waits_for("peers 3/2: peer-10 (place) is the name of several nodes");
 	one_lost(&o, 7, "gone");
 	cr_assert_eq(one_phase(&o, NULL), CONTROL_STARTING);
 }
@@ -219,10 +219,7 @@ Test(propose, nodes_with_the_same_reason_are_named_together)
 	one_checked(&o, 0, "no plugin deepfn");
 	answer(1, 1, 0, "data missing ratings.csv");
 	answer(2, 1, 0, "no plugin deepfn");
-	breathe(10400);
-	one_tick(&o, 10400);
-	cr_assert_eq(one_phase(&o, why), CONTROL_WAITING);
-	cr_assert_str_eq(why, "peers 0/3: me, peer-90: no plugin deepfn; peer-10: data missing ratings.csv");
+	waits_for("peers 0/3: me, peer-90: no plugin deepfn; peer-10: data missing ratings.csv");
 }
 
 Test(propose, an_offer_is_checked_and_answered)
