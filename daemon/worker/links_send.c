@@ -95,14 +95,15 @@ static enum status send_numbered(struct links *l, uint64_t slots, struct link_ms
 enum status links_send_model(struct links *l, uint64_t slots, struct link_msg *m, const real *x, struct error *err)
 {
 	struct blob *b;
-	enum status st;
+	enum status st = ST_OK;
 
 	m->u.delta.n = links_n_params(l, m->u.delta.segment);
 	if (m->type == LINK_MODEL_DELTA && wire_uses_delta(l->wire))
 		return send_numbered(l, slots, m, x, err);
 	if (m->type == LINK_MODEL_DELTA)
-		wire_probe(l->wire, &m->u.delta, links_n_segments(l), x);
-	st = wire_encode(l->wire, &b, m, x, err);
+		st = wire_probe(l->wire, &m->u.delta, links_n_segments(l), x, err);
+	if (st == ST_OK)
+		st = wire_encode(l->wire, &b, m, x, err);
 	if (st == ST_OK)
 		send_blob(l, slots, m, b);
 	return st;

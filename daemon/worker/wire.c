@@ -15,7 +15,7 @@
 struct wire {
 	enum wire_mode mode, delta;
 	struct stage stage; /* auto */
-	struct probe *probe; /* NULL: differences are never tried */
+	struct probe *probe; /* NULL until it is needed */
 	char why[160];
 	uint32_t segment;
 	struct compress *identity;
@@ -111,11 +111,17 @@ static struct blob *take_blob(struct wire *w)
 	return blob_create(w->blob_cap);
 }
 
+/* Is the stage judged by exact differences? Then it looks at nothing else. */
+static int tries_differences(const struct wire *w)
+{
+	return w->mode == WIRE_AUTO && w->delta == WIRE_AUTO;
+}
+
 int wire_is_on(const struct wire *w)
 {
 	switch (w->mode) {
 	case WIRE_AUTO:
-		return w->stage.is_on || (w->stage.look && w->probe == NULL);
+		return w->stage.is_on || (w->stage.look && !tries_differences(w));
 	case WIRE_ON:
 		return 1;
 	case WIRE_OFF:
@@ -192,20 +198,24 @@ enum status wire_encode_bytes(struct wire *w, struct blob **out, struct link_msg
 	return seal(b, out, m, err);
 }
 
-enum status wire_set_delta(struct wire *w, enum wire_mode mode, struct error *err)
+void wire_set_delta(struct wire *w, enum wire_mode mode)
 {
 	w->delta = mode;
-	return w->mode == WIRE_AUTO && mode == WIRE_AUTO ? probe_create(&w->probe, w->segment, err) : ST_OK;
 }
 
-void wire_probe(struct wire *w, const struct link_model_delta *d, uint32_t n_segments, const real *x)
+enum status wire_probe(struct wire *w, const struct link_model_delta *d, uint32_t n_segments, const real *x, struct error *err)
 {
+	enum status st = ST_OK;
 	double seconds;
 	size_t len;
 
-	if (w->probe != NULL && w->stage.look && !w->stage.is_on &&
-			probe_try(w->probe, d->round, d->segment, n_segments, x, d->n, &seconds, &len))
+	if (!tries_differences(w) || !w->stage.look || w->stage.is_on)
+		return ST_OK;
+	if (w->probe == NULL)
+		st = probe_create(&w->probe, w->segment, err);
+	if (st == ST_OK && probe_try(w->probe, d->round, d->segment, n_segments, x, d->n, &seconds, &len))
 		stage_saw(&w->stage, seconds, dense_bytes(d->n), len);
+	return st;
 }
 
 int wire_uses_delta(const struct wire *w)
@@ -309,6 +319,6 @@ const char *wire_round_over(struct wire *w, double speed)
 {
 	if (w->mode != WIRE_AUTO || !stage_judge(&w->stage, speed))
 		return NULL;
-	stage_text(&w->stage, w->probe != NULL ? "zstd of exact differences" : "zstd", w->why);
+	stage_text(&w->stage, tries_differences(w) ? "zstd of exact differences" : "zstd", w->why);
 	return w->why;
 }

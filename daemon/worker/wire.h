@@ -37,11 +37,12 @@ MUST_CHECK enum status wire_encode_bytes(struct wire *w, struct blob **out, stru
 
 /* wire.delta, of jobs whose MODEL_DELTA frames carry parameters (WIRE_OFF before this is called). AUTO: differences travel
  * while the lossless stage is on, and when that is `auto` too they are what it is judged by. They pay wherever byte planes
- * alone do (tests/bench/delta.c): fewer bytes in about the same time. ST_NOMEM. */
-MUST_CHECK enum status wire_set_delta(struct wire *w, enum wire_mode mode, struct error *err);
+ * alone do (tests/bench/delta.c): fewer bytes in about the same time. */
+void wire_set_delta(struct wire *w, enum wire_mode mode);
 
-/* Before the segment is sent: while the stage is off it may be tried on it (probe.h). */
-void wire_probe(struct wire *w, const struct link_model_delta *d, uint32_t n_segments, const real *x);
+/* Before the segment is sent: while the stage is off it may be tried on it (probe.h). ST_NOMEM. */
+MUST_CHECK enum status wire_probe(struct wire *w, const struct link_model_delta *d, uint32_t n_segments, const real *x,
+		struct error *err);
 
 int wire_uses_delta(const struct wire *w);
 
