@@ -7,8 +7,6 @@
 #include <assert.h>
 #include <string.h>
 
-#define LANES 8U
-
 enum status replica_init(struct replica *r, size_t n, uint32_t segment, struct error *err)
 {
 	*r = (struct replica){.n = n, .segment = segment, .n_segments = (uint32_t)((n + segment - 1) / segment)};
@@ -77,43 +75,4 @@ void replica_set(struct replica *r, uint32_t segment, uint64_t seq, const real *
 {
 	memcpy(replica_at(r, segment), values, replica_length(r, segment) * sizeof *values);
 	r->seq[segment] = seq;
-}
-
-static uint64_t stir(uint64_t h, uint64_t word)
-{
-	h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-	return h ^ h >> 29;
-}
-
-/* The next eight numbers, one to each lane. */
-static inline void stir_eight(uint64_t lanes[LANES], const real *x)
-{
-	for (unsigned k = 0; k < LANES; k++) {
-		uint64_t word = 0;
-
-		memcpy(&word, &x[k], sizeof x[k]);
-		lanes[k] = stir(lanes[k], word);
-	}
-}
-
-/* Number i goes to lane i % 8, so that eight multiplications are under way at a time. */
-uint64_t replica_hash(const struct replica *r, uint32_t segment)
-{
-	const real *x = replica_at(r, segment);
-	size_t n = replica_length(r, segment), i = 0;
-	uint64_t lanes[LANES], h = n;
-
-	for (unsigned k = 0; k < LANES; k++)
-		lanes[k] = k + 1;
-	for (; n - i >= LANES; i += LANES)
-		stir_eight(lanes, x + i);
-	for (; i < n; i++) {
-		uint64_t word = 0;
-
-		memcpy(&word, &x[i], sizeof x[i]);
-		lanes[i % LANES] = stir(lanes[i % LANES], word);
-	}
-	for (unsigned k = 0; k < LANES; k++)
-		h = stir(h, lanes[k]);
-	return h;
 }

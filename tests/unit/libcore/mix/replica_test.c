@@ -90,20 +90,25 @@ Test(replica, one_bit_anywhere_changes_the_hash_of_its_segment)
 	cr_assert_neq(replica_hash(&r, 0), before[0], "the order counts");
 }
 
-/* The bits travel: number i to lane i % 8, then the lanes. */
+/* As WIRE.md says it. */
 static uint64_t hash_naively(const real *x, size_t n)
 {
-	uint64_t h[9] = {1, 2, 3, 4, 5, 6, 7, 8, n};
+	uint32_t h[32], words[2 * 100];
+	uint64_t sum = n;
+	size_t n_words = n * sizeof *x / sizeof *words;
 
-	for (size_t i = 0; i < n + 8; i++) {
-		uint64_t word = 0, *at = i < n ? &h[i % 8] : &h[8];
-
-		if (i < n)
-			memcpy(&word, &x[i], sizeof x[i]);
-		*at = (*at ^ (i < n ? word : h[i - n])) * UINT64_C(0x9e3779b97f4a7c15);
-		*at ^= *at >> 29;
+	memcpy(words, x, n * sizeof *x);
+	for (uint32_t k = 0; k < 32; k++)
+		h[k] = k + 1;
+	for (size_t i = 0; i < n_words; i++) {
+		h[i % 32] = (h[i % 32] ^ words[i]) * 0x9e3779b1U;
+		h[i % 32] ^= h[i % 32] >> 15;
 	}
-	return h[8];
+	for (size_t k = 0; k < 32; k++) {
+		sum = (sum ^ h[k]) * UINT64_C(0x9e3779b97f4a7c15);
+		sum ^= sum >> 29;
+	}
+	return sum;
 }
 
 Test(replica, the_hash_has_the_bits_of_its_naive_twin_for_every_length)
