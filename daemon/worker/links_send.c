@@ -6,6 +6,8 @@
  *   links_round_over: what was timed in links_on_sent goes to the lossless stage's rule */
 #include "daemon/worker/links_private.h"
 
+#define TIME_EVERY (512U * 1024) /* bytes; the kernel is asked less often than frames leave */
+
 void links_send(struct links *l, uint32_t slot, const struct link_msg *m)
 {
 	struct link *k = links_alive(l, slot);
@@ -122,12 +124,15 @@ enum status links_send_bytes(struct links *l, uint64_t slots, struct link_msg *m
 	return st;
 }
 
-/* Bytes that have left since the last time, at the speed of now. */
-static void take_time(struct link *k)
+/* Bytes that have left since the last time, at the speed of now, if they are as many as that. */
+static void take_time(struct link *k, uint64_t least)
 {
-	double speed = conn_speed(k->conn);
 	uint64_t sent = conn_bytes_sent(k->conn);
+	double speed;
 
+	if (sent - k->timed < least)
+		return;
+	speed = conn_speed(k->conn);
 	if (speed > 0) {
 		k->busy_bytes += (double)(sent - k->timed);
 		k->busy_s += (double)(sent - k->timed) / speed;
@@ -142,7 +147,7 @@ void links_on_sent(void *data, struct conn *c, uint64_t tag, int status)
 	(void)c;
 	if (status != 0 || k->closing)
 		return;
-	take_time(k);
+	take_time(k, TIME_EVERY);
 	links_tell(k->all, (struct links_event){.type = LINKS_SENT, .slot = k->slot, .rank = k->rank,
 			.model = (enum link_type)(tag >> 56), .round = tag >> 32 & LINKS_ROUND_BITS, .segment = (uint32_t)tag});
 }
@@ -151,8 +156,11 @@ void links_on_sent(void *data, struct conn *c, uint64_t tag, int status)
  * not taken longer than the round: on a busy machine the kernel sometimes measures far too little. */
 static double speed_of(struct link *k, double round_s)
 {
-	double speed = k->busy_s > 0 ? k->busy_bytes / k->busy_s : 0;
+	double speed;
 
+	if (!k->closing)
+		take_time(k, 1);
+	speed = k->busy_s > 0 ? k->busy_bytes / k->busy_s : 0;
 	if (speed > 0 && round_s > 0 && speed < k->busy_bytes / round_s)
 		speed = k->busy_bytes / round_s;
 	k->busy_s = k->busy_bytes = 0;

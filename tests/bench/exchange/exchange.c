@@ -4,7 +4,8 @@
  *
  *   exchange [-8] [-p PROCESSES] [-n PASSES] [-c CONGESTION] [PARAMETERS:ROUNDS ...]
  *
- * -8: int8 differences to replicas on both sides (cd-adam, order fresh: as the floor does it).
+ * -8: int8 differences to replicas on both sides (cd-adam, order fresh: as the floor does it). Replicas are
+ * hashed in every 64th round, the first included: take multiples of 64.
  *
  * CPU of a worker is that of its loop thread: there all of the exchange happens. The compute thread
  * takes one (free) gradient and one Adam step a round; its time is part of the wall time of a round, and
@@ -198,7 +199,7 @@ static void one_size(uint32_t p, int passes, const char *cc, size_t params, unsi
 
 int main(int argc, char **argv)
 {
-	static const char *const usual[] = {"1000:2000", "1000000:60", "25000000:6"};
+	static const char *const usual[] = {"1000:2048", "1000000:128", "25000000:64"};
 	int passes = 3, opt, n_sizes;
 	uint32_t p = 4;
 	const char *cc = "-";
@@ -219,6 +220,8 @@ int main(int argc, char **argv)
 	}
 	if (p < 3 || p > DRIVER_MAX_RANKS || passes < 1 || passes > MAX_PASSES)
 		driver_die("3 to %u processes, 1 to %d passes", DRIVER_MAX_RANKS, MAX_PASSES);
+	if (getenv("DADAM_BUILD") == NULL)
+		driver_die("DADAM_BUILD is not set: run this by meson test --benchmark, or set it to the build folder");
 	(void)getloadavg(load, 1);
 	printf("exchange%s on a ring of %u processes, congestion control %s, medians of %d alternated passes, load %.1f\n"
 	       "                  |        floor          |                     workers                          |  workers/floor\n"
