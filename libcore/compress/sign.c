@@ -30,11 +30,45 @@ static double add_one_by_one(double sum, const real *x, size_t n)
 }
 
 #ifdef DADAM_REAL_DOUBLE
-static inline double add_block(double sum, const double *x)
+double sign_bits_and_sum(uint8_t *restrict bits, double sum, const double *restrict x, size_t n)
 {
-	return add_one_by_one(sum, x, BLOCK);
+	for (size_t i = 0; i < n; i += 64)
+		bytes_store_u64(bits + i / 8, masks_negative(x + i));
+	return add_one_by_one(sum, x, n);
 }
 #else
+#define AHEAD 8 /* blocks that are looked at before their sums are added */
+
+/* What the lanes found in a block. */
+struct found {
+	double sum[LANES];     /* of magnitudes */
+	uint32_t least[LANES]; /* of magnitudes as integers, less 1: zero comes out greatest */
+};
+
+/* The signs of n numbers (a multiple of BLOCK), and what is to be known of each block. The lanes must stay in
+ * memory for gcc: taken apart into scalars they are not made vectors again. */
+KERNEL static void look(struct found *restrict f, uint8_t *restrict bits, const float *restrict x, size_t n)
+{
+	for (size_t i = 0; i < n; i += BLOCK, f++) {
+		for (size_t j = i; j < i + BLOCK; j += 64) {
+			kernel_read_ahead(x + j, 64 * sizeof *x);
+			bytes_store_u64(bits + j / 8, masks_negative(x + j));
+		}
+		for (size_t k = 0; k < LANES; k++) {
+			f->sum[k] = 0;
+			f->least[k] = UINT32_MAX;
+		}
+		for (size_t j = i; j < i + BLOCK; j += LANES)
+#pragma GCC unroll 1
+			for (size_t k = 0; k < LANES; k++) {
+				uint32_t m = real_to_bits(x[j + k]) & REAL_MAGNITUDE;
+
+				f->least[k] = m - 1 < f->least[k] ? m - 1 : f->least[k];
+				f->sum[k] += (double)real_of_bits(m);
+			}
+	}
+}
+
 /* The exponent of the lowest bit that is set: s, positive and normal, is a multiple of 2 to it. */
 static inline int lowest_bit(double s)
 {
@@ -55,53 +89,49 @@ static inline double power_of_two(int exponent)
 
 /* Every number of a block is a multiple of 2 to this. A float with the exponent field e is one of
  * 2^(e - 150), with e = 0 even of twice that; a zero is one of anything. */
-static inline int common_unit(const float *restrict x)
+static inline int common_unit(const struct found *f)
 {
-	int32_t lane[2 * LANES], least = INT32_MAX; /* of the magnitudes, less 1: zero comes out greatest */
+	uint32_t least = f->least[0];
 
-	for (size_t j = 0; j < 2 * LANES; j++)
-		lane[j] = INT32_MAX;
-	for (size_t i = 0; i < BLOCK; i += 2 * LANES)
-		for (size_t j = 0; j < 2 * LANES; j++) {
-			int32_t m = (int32_t)(((real_to_bits(x[i + j]) & 0x7FFFFFFFU) - 1) & 0x7FFFFFFFU);
+	for (size_t k = 1; k < LANES; k++)
+		least = f->least[k] < least ? f->least[k] : least;
+	return (int)(((uint64_t)least + 1) >> 23) - 150;
+}
 
-			lane[j] = m < lane[j] ? m : lane[j];
-		}
-	for (size_t j = 0; j < 2 * LANES; j++)
-		least = lane[j] < least ? lane[j] : least;
-	return (int)(((uint32_t)least + 1) >> 23) - 150;
+static inline double total(const double lane[LANES])
+{
+	double half[LANES / 2];
+
+	for (size_t k = 0; k < LANES / 2; k++)
+		half[k] = lane[k] + lane[k + LANES / 2];
+	return ((half[0] + half[4]) + (half[1] + half[5])) + ((half[2] + half[6]) + (half[3] + half[7]));
 }
 
 /* sum + |x_i| of a block, one after the other, or so as if. */
-static inline double add_block(double sum, const float *restrict x)
+static inline double add_block(double sum, const struct found *f, const float *x)
 {
-	double lane[LANES] = {0}, together;
-	int unit = common_unit(x);
+	double together = sum + total(f->sum);
+	int unit = common_unit(f);
 
-	for (size_t i = 0; i < BLOCK; i += LANES)
-		for (size_t j = 0; j < LANES; j++)
-			lane[j] += (double)__builtin_fabsf(x[i + j]);
-	for (size_t half = LANES / 2; half > 0; half /= 2)
-		for (size_t j = 0; j < half; j++)
-			lane[j] += lane[j + half];
-	together = sum + lane[0];
 	if (sum > 0 && lowest_bit(sum) < unit)
 		unit = lowest_bit(sum);
 	return together < power_of_two(unit + 53) ? together : add_one_by_one(sum, x, BLOCK);
 }
-#endif
 
-KERNEL double sign_bits_and_sum(uint8_t *restrict bits, double sum, const real *restrict x,
-				size_t n)
+double sign_bits_and_sum(uint8_t *restrict bits, double sum, const float *restrict x, size_t n)
 {
-	for (size_t i = 0; i < n; i += BLOCK) {
-		kernel_read_ahead(x + i, BLOCK * sizeof *x);
-		for (size_t j = i; j < i + BLOCK; j += 64)
-			bytes_store_u64(bits + j / 8, masks_negative(x + j));
-		sum = add_block(sum, x + i);
+	struct found f[AHEAD];
+
+	for (size_t i = 0; i < n; i += AHEAD * BLOCK) {
+		size_t some = n - i < AHEAD * BLOCK ? n - i : AHEAD * BLOCK;
+
+		look(f, bits + i / 8, x + i, some);
+		for (size_t b = 0; b < some / BLOCK; b++)
+			sum = add_block(sum, &f[b], x + i + b * BLOCK);
 	}
 	return sum;
 }
+#endif
 
 /* Same for the last n < BLOCK. */
 static double last_signs(uint8_t *bits, double sum, const real *x, size_t n)
