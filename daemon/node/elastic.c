@@ -163,12 +163,21 @@ static int may_admit(const struct job *j, const struct step *st)
 			n < j->rec.terms.workers_max && j->rec.n_ranks < JOB_MAX_RANKS && fits(j, n + 1) && !somebody_is_on_the_way(j, st);
 }
 
+/* The offer, or the answer to it, was lost with the session that it went over: where two ends dial each other, one of
+ * two sessions is closed. */
+static int offer_is_lost(const struct job *j, const struct step *st)
+{
+	const struct member *m = id_is_zero(&j->guest) ? NULL : members_find(st->members, &j->guest);
+
+	return m != NULL && m->conn != j->guest_conn;
+}
+
 void elastic_consider(struct job *j, struct step *st)
 {
 	const struct members *ms = st->members;
 	struct peer_msg msg = {.type = PEER_JOB_OFFER};
 
-	if (st->now_ms < j->guest_ms || !may_admit(j, st))
+	if ((st->now_ms < j->guest_ms && !offer_is_lost(j, st)) || !may_admit(j, st))
 		return;
 	for (uint32_t tries = 0; tries < ms->n; tries++) {
 		const struct member *m = &ms->list[j->guest_turn++ % ms->n];
@@ -176,6 +185,7 @@ void elastic_consider(struct job *j, struct step *st)
 		if (m->conn == 0 || has_rank(j, &m->id) || (id_equal(&m->id, &j->guest_last) && st->now_ms < j->guest_last_ms))
 			continue;
 		j->guest = m->id;
+		j->guest_conn = m->conn;
 		j->guest_ms = st->now_ms + ANSWER_MS;
 		msg.u.job_offer.job = j->rec.id;
 		msg.u.job_offer.ballot = j->rec.ballot;

@@ -70,6 +70,7 @@ struct job {
 	struct job_ballot accepted;
 	struct id asked_by;
 	struct id guest;          /* elastic: who was asked to join last */
+	uint64_t guest_conn;      /* the session that the offer went over */
 	uint64_t guest_ms;        /* nobody is asked before */
 	uint32_t guest_turn;
 	struct id guest_last;     /* who said yes last ... */

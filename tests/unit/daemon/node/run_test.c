@@ -430,3 +430,17 @@ Test(run_elastic, a_ring_that_loses_a_rank_is_closed_without_it)
 	one_tick(&o, o.now + 100);
 	cr_assert_null(one_ordered(&o, WORKER_ROSTER), "once");
 }
+
+/* The lowest rank is lost, and it is this node's turn to let its node in again. */
+Test(run_elastic, an_offer_that_went_with_its_session_is_made_anew_over_the_next)
+{
+	others_are(CONTROL_RANK_RUNNING);
+	one_rank_is(&o, 3, 0x10, 1, 3, 0xd0, CONTROL_RANK_RUNNING, "");
+	one_rank_is(&o, 1, 0x10, 1, 0, 0x10, CONTROL_RANK_LOST, "worker was killed");
+	cr_assert_not_null(one_sent(&o, 1, PEER_JOB_OFFER));
+	one_tick(&o, o.now + 10);
+	cr_assert_null(one_sent(&o, 1, PEER_JOB_OFFER), "it has time to answer");
+	one_lost(&o, 1, "a session stands already");
+	one_peer(&o, 4, 0x10);
+	cr_assert_not_null(one_sent(&o, 4, PEER_JOB_OFFER));
+}
