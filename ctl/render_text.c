@@ -201,8 +201,10 @@ void render_peers(struct page *p, const struct control_member *members, size_t n
 	static const struct table_column columns[] = {{"", false, 0}, {"NODE", false, 0}, {"ID", false, 2},
 		{"ADDRESS", false, 0}, {"STATE", false, 0}, {"RTT", true, 3}, {"SEEN", true, 1}, {"FLAGS", false, 4},
 		{"VERSION", false, 5}, {"NOTE", false, 0}};
+	enum { FLAGS = 7 };
 	const struct control_member *away = NULL;
 	struct table t;
+	uint32_t shown;
 
 	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (size_t i = 0; i < n; i++) {
@@ -210,13 +212,14 @@ void render_peers(struct page *p, const struct control_member *members, size_t n
 		if (members[i].state != CONTROL_ALIVE && members[i].state != CONTROL_LEFT && away == NULL)
 			away = &members[i];
 	}
-	table_render(p, &t, 0);
-	if (n > 1)
-		page_put(p, "\nS seed  X told by a peer  R remembered  I inbound  N neighbour in a running job\n");
-	else
+	shown = table_render(p, &t, 0);
+	if (n <= 1)
 		page_put(p, "\nno other node yet: list some under discovery.seeds in dadamd.yaml\n");
+	else if ((shown >> FLAGS & 1) != 0)
+		page_put(p, "\nS seed  X told by a peer  R remembered  I inbound  N neighbour in a running job\n");
 	if (away == NULL)
 		return;
+	page_put(p, (shown >> FLAGS & 1) != 0 ? "" : "\n");
 	page_put(p, "why it can't be reached: %s peers ", p->view.prefix);
 	put_operand(p, away, members, n);
 	page_put(p, "\n");
@@ -245,7 +248,8 @@ static void put_facts(struct page *p, const struct control_job *j)
 	page_clean(p, j->algorithm);
 	page_put(p, " over ");
 	page_clean(p, j->topology);
-	page_put(p, ", %u rank%s (%u to %u)  spec ", j->n_left, j->n_left == 1 ? "" : "s", j->workers_min, j->workers_max);
+	page_put(p, ", %u rank%s (%u to %u)\n", j->n_left, j->n_left == 1 ? "" : "s", j->workers_min, j->workers_max);
+	page_put(p, "  spec       ");
 	page_clean(p, j->digest);
 	page_put(p, "\n");
 	if (pipeline_shape_of(&shape, j)) {

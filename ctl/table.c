@@ -147,24 +147,27 @@ static void end_line(struct page *p, size_t start)
 	page_put(p, "\n");
 }
 
-void table_render(struct page *p, struct table *t, size_t indent)
+uint32_t table_render(struct page *p, struct table *t, size_t indent)
 {
 	struct layout l;
 	const char *cell = NULL;
 	size_t start = p->text.len;
+	uint32_t shown = 0;
 
 	if (t->st != ST_OK && p->st == ST_OK)
 		p->st = t->st;
 	if (t->n_cells == 0 || p->st != ST_OK) {
 		table_fini(t);
-		return;
+		return 0;
 	}
 	measure(t, &l);
 	fit(t, &l, p->view.width > indent ? p->view.width - indent : p->view.width);
 	page_blanks(p, indent);
 	for (size_t c = 0; c < t->n_columns; c++)
-		if (l.shown[c])
+		if (l.shown[c]) {
 			put_cell(p, t, &l, c, PAINT_PLAIN, t->columns[c].title);
+			shown |= UINT32_C(1) << c;
+		}
 	for (size_t i = 0; i < t->n_cells; i++) {
 		cell = next_cell(t, cell);
 		if (i % t->n_columns == 0) {
@@ -177,4 +180,5 @@ void table_render(struct page *p, struct table *t, size_t indent)
 	}
 	end_line(p, start);
 	table_fini(t);
+	return shown;
 }

@@ -30,7 +30,8 @@ void table_fini(struct table *t);
 void table_put(struct table *t, enum paint paint, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* Put title line and rows at the end of the page, each behind `indent` blanks. A column without any
- * text in its cells is left out. The table is finished (table_fini) with it. */
-void table_render(struct page *p, struct table *t, size_t indent);
+ * text in its cells is left out. The table is finished (table_fini) with it. Returns the columns that are shown, one
+ * bit each. */
+uint32_t table_render(struct page *p, struct table *t, size_t indent);
 
 #endif
