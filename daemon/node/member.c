@@ -178,8 +178,16 @@ static void hear_list(struct members *ms, struct step *st, const struct note *no
 
 void member_on_remembered(struct members *ms, struct step *st, const struct peer_member *list, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		struct member *m;
+
 		hear_where(ms, st, &list[i], ADDRESS_REMEMBERED);
+		m = find(ms, &list[i].id);
+		if (m == NULL || m->conn != 0 || list[i].state != CONTROL_LEFT)
+			continue;
+		m->had_left = 1;
+		text_put(m->note, sizeof m->note, "left before this node was started");
+	}
 }
 
 static void tell_one(struct peer_members *list, const struct member *m, const char *address)
@@ -283,6 +291,7 @@ static void on_up(struct members *ms, struct step *st, const struct note *note)
 	tell(ms, st, m, NULL);
 	if (news) {
 		ms->changed = 1;
+		m->had_left = 0;
 		set_state(st, m, CONTROL_ALIVE, "");
 		for (uint32_t i = 0; i < ms->n; i++)
 			if (&ms->list[i] != m && ms->list[i].conn != 0)
@@ -300,6 +309,7 @@ static void on_down(struct members *ms, struct step *st, const struct note *note
 	m->conn = 0;
 	text_put(m->note, sizeof m->note, "%s", note->text);
 	set_state(st, m, note->status == ST_STOPPED ? CONTROL_LEFT : CONTROL_SUSPECT, note->text);
+	ms->changed |= m->state == CONTROL_LEFT;
 	address_retry(&ms->addresses, st, &m->id);
 	(void)step_note(st, NOTE_MEMBER, &m->id);
 }
@@ -386,7 +396,7 @@ void member_on_tick(struct members *ms, struct step *st)
 		if (m->state != CONTROL_SUSPECT || st->now_ms < m->since_ms + st->cfg->dead_ms)
 			continue;
 		text_put(why, sizeof why, "no session for %u ms", st->cfg->dead_ms);
-		set_state(st, m, CONTROL_DEAD, why);
+		set_state(st, m, m->had_left ? CONTROL_LEFT : CONTROL_DEAD, m->had_left ? "" : why);
 		(void)step_note(st, NOTE_MEMBER, &m->id);
 	}
 	dial_due(ms, st);

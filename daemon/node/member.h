@@ -2,6 +2,7 @@
  *
  *   (unknown) ──told, remembered, in a record──► SUSPECT ──session──► ALIVE ──session lost──► SUSPECT
  *   SUSPECT ──dead_ms──► DEAD      ALIVE ──orderly BYE──► LEFT      any ──session──► ALIVE
+ *   remembered as LEFT: SUSPECT ──dead_ms──► LEFT
  *
  * Only a session makes a member alive; what others tell is where to dial, never a verdict. Addresses
  * (address.h) are a table of their own: one member may have many, and a seed has no member until it
@@ -24,6 +25,7 @@ struct member {
 	uint64_t conn;        /* of its session; 0: none */
 	uint64_t since_ms;    /* of the state */
 	char note[160];       /* why the last session ended */
+	uint8_t had_left;     /* before this start, as remembered */
 };
 
 struct members {

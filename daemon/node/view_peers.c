@@ -243,7 +243,7 @@ size_t node_members(const struct node *n, struct peer_member *out, size_t cap)
 		memset(&out[k], 0, sizeof out[k]);
 		out[k].id = m->id;
 		out[k].incarnation = m->incarnation;
-		out[k].state = m->state;
+		out[k].state = m->had_left ? CONTROL_LEFT : m->state;
 		text_put(out[k].name, sizeof out[k].name, "%s", m->name);
 		text_put(out[k].address, sizeof out[k].address, "%s", m->address);
 		k++;

@@ -162,6 +162,23 @@ Test(member, the_remembered_table_is_dialled_and_dead_after_a_while)
 	cr_assert_eq(one_view(&o, 0x20).state, CONTROL_DEAD);
 }
 
+Test(member, who_left_is_stored_so_and_still_gone_after_a_restart)
+{
+	struct peer_member r = {.id = one_id(0x20), .incarnation = 5, .state = CONTROL_LEFT};
+	struct peer_msg bye = {.type = PEER_BYE, .u.bye = {.status = ST_STOPPED}};
+
+	(void)snprintf(r.address, sizeof r.address, "10.0.0.2:17326");
+	one_step(&o, &(struct node_event){.type = NODE_EV_REMEMBERED, .members = &r, .n_items = 1});
+	cr_assert_str_eq(one_action(&o, NODE_DO_DIAL, 0)->address, "10.0.0.2:17326", "it may be back");
+	one_tick(&o, 15000);
+	cr_assert_eq(one_view(&o, 0x20).state, CONTROL_LEFT);
+	one_peer(&o, 1, 0x20);
+	cr_assert_eq(one_view(&o, 0x20).state, CONTROL_ALIVE);
+	one_msg(&o, 1, &bye);
+	cr_assert_eq(one_view(&o, 0x20).state, CONTROL_LEFT);
+	cr_assert_not_null(one_action(&o, NODE_DO_STORE_MEMBERS, 0));
+}
+
 Test(member, the_table_takes_the_place_of_the_longest_dead_and_never_overflows)
 {
 	for (uint32_t i = 0; i < 300; i++) {
