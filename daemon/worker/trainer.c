@@ -98,6 +98,21 @@ static enum status check_finite(const struct trainer *t, const real *vector, con
 	return ST_NOT_FINITE;
 }
 
+/* With Adam also: no square that is infinite. */
+static enum status check_gradient(const struct trainer *t, uint64_t step, struct error *err)
+{
+	size_t i = optim_first_not_taken(t->optim.kind, t->grad, t->n);
+
+	if (i == t->n)
+		return ST_OK;
+	if (!isfinite(t->grad[i]))
+		return check_finite(t, t->grad, "the gradient", step, err);
+	(void)error_set(err, ST_NOT_FINITE, "the square of the gradient of tensor %s is not finite at step %llu (element %zu of it is %g)",
+			plugin_tensor_at(t->plugin, i), (unsigned long long)step, i, (double)t->grad[i]);
+	error_hint(err, "is a column of the data very large? Scale it; nothing of this was sent to other ranks");
+	return ST_NOT_FINITE;
+}
+
 /* From x to m and from m to v: whole segments. */
 static size_t stride_of(const struct trainer *t)
 {
@@ -213,7 +228,7 @@ static enum status one_step(struct trainer *t, uint64_t step, double *loss, stru
 	st = plugin_gradient(t->plugin, step, t->x, t->batch, batch, t->grad, loss, err);
 	if (st != ST_OK)
 		return error_wrap(err, st, "step %llu", (unsigned long long)step);
-	st = check_finite(t, t->grad, "the gradient", step, err);
+	st = check_gradient(t, step, err);
 	if (st != ST_OK)
 		return st;
 	if (!isfinite(*loss))

@@ -7,6 +7,15 @@
 
 #define FINITE_BLOCK ((size_t)8192)
 
+/* Biased exponents: of NaN and infinity; of 2^64 (2^512), the first whose square is infinite. */
+#ifdef DADAM_REAL_DOUBLE
+#define NO_NUMBER 0x7FFU
+#define NO_SQUARE (0x3FFU + 512U)
+#else
+#define NO_NUMBER 0xFFU
+#define NO_SQUARE (0x7FU + 64U)
+#endif
+
 struct optim_config optim_config_default(void)
 {
 	return (struct optim_config){
@@ -130,17 +139,28 @@ void optim_step(const struct optim_config *cfg, real *x, real *m, real *v, const
 	}
 }
 
-size_t optim_first_not_finite(const real *v, size_t n)
+/* The first whose exponent is `end` or more. */
+static size_t first_from(const real *v, size_t n, unsigned end)
 {
 	for (size_t at = 0; at < n; at += FINITE_BLOCK) {
 		size_t len = n - at < FINITE_BLOCK ? n - at : FINITE_BLOCK;
 		size_t i = at;
 
-		if (optim_kernel_all_finite(v + at, len))
+		if (optim_kernel_all_below(v + at, len, end))
 			continue;
-		while (isfinite(v[i]))
+		while (optim_kernel_all_below(v + i, 1, end))
 			i++;
 		return i;
 	}
 	return n;
+}
+
+size_t optim_first_not_finite(const real *v, size_t n)
+{
+	return first_from(v, n, NO_NUMBER);
+}
+
+size_t optim_first_not_taken(enum optim_kind kind, const real *grad, size_t n)
+{
+	return first_from(grad, n, kind == OPTIM_ADAM ? NO_SQUARE : NO_NUMBER);
 }

@@ -56,4 +56,8 @@ void optim_step(const struct optim_config *cfg, real *x, real *m, real *v, const
 /* The index of the first NaN or infinity; n when there is none. */
 size_t optim_first_not_finite(const real *v, size_t n);
 
+/* The index of the first number that this kind cannot take as a gradient: NaN, infinity, and with Adam what has no
+ * finite square (v would stay infinite, and x stand still for ever); n when there is none. */
+size_t optim_first_not_taken(enum optim_kind kind, const real *grad, size_t n);
+
 #endif

@@ -101,24 +101,25 @@ KERNEL void optim_kernel_decay(real *restrict x, size_t n, real decay)
 		x[i] = x[i] - decay * x[i];
 }
 
-/* An exponent of all ones is a NaN or an infinity. Looking at bits vectorises without changing
- * order. */
-KERNEL bool optim_kernel_all_finite(const real *v, size_t n)
+/* Is every exponent (biased) below `end`? All ones are NaN and infinity. Looking at bits vectorises without
+ * changing order. */
+KERNEL bool optim_kernel_all_below(const real *v, size_t n, unsigned end)
 {
 #ifdef DADAM_REAL_DOUBLE
 	typedef uint64_t bits_of_real;
-	const bits_of_real exponent = 0x7FF0000000000000U;
+	const unsigned fraction = 52;
 #else
 	typedef uint32_t bits_of_real;
-	const bits_of_real exponent = 0x7F800000U;
+	const unsigned fraction = 23;
 #endif
+	const bits_of_real least = (bits_of_real)end << fraction, magnitude = (bits_of_real)-1 >> 1;
 	bits_of_real found = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		bits_of_real bits;
 
 		memcpy(&bits, &v[i], sizeof bits);
-		found |= (bits_of_real)((bits & exponent) == exponent);
+		found |= (bits_of_real)((bits & magnitude) >= least);
 	}
 	return found == 0;
 }

@@ -32,6 +32,6 @@ void optim_kernel_shift(real *restrict out, const real *restrict x, const double
 			real gamma);
 
 void optim_kernel_decay(real *restrict x, size_t n, real decay);
-bool optim_kernel_all_finite(const real *v, size_t n);
+bool optim_kernel_all_below(const real *v, size_t n, unsigned end);
 
 #endif

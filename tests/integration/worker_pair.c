@@ -358,6 +358,8 @@ static const struct fault faults[] = {
 	{"refusing", ", where: evaluate", "", "plugin refusing: evaluate: this plugin refuses on purpose", 0, ST_PLUGIN},
 	{"quadratic", ", colour: red", "", "plugin quadratic: create: unknown option colour", 0, ST_PLUGIN},
 	{"nan", ", at: 5", "", "the gradient of tensor rest is not finite at step 5 (element 4999 of it is nan)", 0, ST_NOT_FINITE},
+	{"nan", ", at: 5, gives: 1e20", "", "the square of the gradient of tensor rest is not finite at step 5 (element 4999 of it is 1e+20)", 0,
+			ST_NOT_FINITE},
 	{"hanging", ", at: 4", "timeouts: {step: 1s}\n", "plugin hanging: gradient of step 4 has not returned for", 0, ST_TIMEOUT},
 	{"hanging", ", where: load", "timeouts: {step: 200ms}\n", "plugin hanging: load has not returned for", 0, ST_TIMEOUT},
 	{"crashing", ", at: 3", "", "plugin crashing: gradient of step 3: crashed with signal 11", SIGSEGV, ST_OK},

@@ -3,7 +3,7 @@
  *
  *   quadratic  none             idle      gradient and init cost nothing (for benches)
  *   refusing   fail()           crashing  SIGSEGV
- *   hanging    never returns    nan       the gradient is not a number
+ *   hanging    never returns    nan       the gradient is not a number (or what `gives` says)
  *   slow       delay_ms a call   scattering  x starts at 0; the first gradient is minus N(0, 1) numbers of the
  *                                            (first) row, those after it are 0
  *
@@ -69,6 +69,8 @@ static int read_option(struct model *m, const struct dadam_option *o)
 		m->delay_ms = strtoull(o->value, NULL, 10);
 	else if (strcmp(o->key, "where") == 0)
 		snprintf(m->where, sizeof m->where, "%s", o->value);
+	else if (strcmp(o->key, "gives") == 0)
+		m->gives = strtod(o->value, NULL);
 	else if (strcmp(o->key, "apart") == 0)
 		m->apart = strtoull(o->value, NULL, 10);
 	else if (strcmp(o->key, "text") == 0)
@@ -90,6 +92,7 @@ static void *create(const struct dadam_host *host, const struct dadam_options *o
 	m->rows = 64;
 	m->width = 16;
 	m->delay_ms = 20;
+	m->gives = NAN;
 	strcpy(m->where, "gradient");
 	for (size_t i = 0; i < options->n_items; i++) {
 		if (read_option(m, &options->items[i]) == 0)
@@ -203,7 +206,7 @@ static int gradient(void *instance, const dadam_real *x, const uint64_t *rows, s
 			*loss += 0.5 * (double)d * (double)d / (double)n_rows / (double)m->n;
 		}
 	if (test_is_nan(m, "gradient"))
-		grad[m->n - 1] = (dadam_real)NAN;
+		grad[m->n - 1] = (dadam_real)m->gives;
 	return 0;
 }
 

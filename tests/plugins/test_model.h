@@ -10,6 +10,7 @@ struct model {
 	const struct dadam_host *host;
 	uint64_t n, rows, at, delay_ms, calls, apart;
 	uint64_t layers, width; /* layers > 0: a chain (test_chain.c), n = layers * width */
+	double gives; /* nan: the number that is none */
 	char where[16];
 };
 

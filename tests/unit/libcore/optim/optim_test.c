@@ -163,6 +163,23 @@ Test(optim, the_defaults_are_allowed_and_kinds_know_their_moments)
 	cr_assert_eq(optim_n_moments(OPTIM_SGD), 0);
 }
 
+/* Without the check, v is infinite for ever and x stands still. */
+Test(optim, adam_takes_no_gradient_whose_square_is_infinite)
+{
+	static const real root = sizeof(real) == 8 ? (real)0x1p512L : (real)0x1p64;
+	real three[3] = {1, 0, 2}, below = root - root / (sizeof(real) == 8 ? (real)0x1p53L : (real)0x1p24);
+
+	three[1] = -below;
+	cr_assert(isfinite((real)(below * below)));
+	cr_assert_eq(optim_first_not_taken(OPTIM_ADAM, three, 3), 3);
+	three[1] = -root;
+	cr_assert(isinf((real)(root * root)));
+	cr_assert_eq(optim_first_not_taken(OPTIM_ADAM, three, 3), 1);
+	cr_assert_eq(optim_first_not_taken(OPTIM_MOMENTUM, three, 3), 3);
+	three[2] = (real)NAN;
+	cr_assert_eq(optim_first_not_taken(OPTIM_SGD, three, 3), 2);
+}
+
 Test(optim, the_first_number_that_is_not_finite_is_found_wherever_it_is)
 {
 	enum { LEN = 20000 };

@@ -31,7 +31,7 @@
 #define optim_kernel_descent RENAME(optim_kernel_descent)
 #define optim_kernel_shift RENAME(optim_kernel_shift)
 #define optim_kernel_decay RENAME(optim_kernel_decay)
-#define optim_kernel_all_finite RENAME(optim_kernel_all_finite)
+#define optim_kernel_all_below RENAME(optim_kernel_all_below)
 #define pprs_config_check RENAME(pprs_config_check)
 #define pprs_mu RENAME(pprs_mu)
 #define pprs_sequence RENAME(pprs_sequence)
