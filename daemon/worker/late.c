@@ -8,6 +8,7 @@
 #include "daemon/worker/worker_private.h"
 
 #include "libcore/base/mem.h"
+#include "libcore/optim/optim.h"
 
 void late_want_copy(struct worker *w)
 {
@@ -24,8 +25,28 @@ void late_want_copy(struct worker *w)
 	links_want_copy(w->links, w->copy, total);
 }
 
+/* x, m, v behind one another. */
+static enum status check_copy(struct worker *w, uint64_t step, struct error *err)
+{
+	const real *vectors[3];
+	size_t n = trainer_n(w->trainer), total = trainer_vectors(w->trainer, vectors) * n;
+	size_t i = optim_first_not_finite(w->copy, total);
+
+	if (i == total)
+		return ST_OK;
+	return error_set(err, ST_NOT_FINITE, "in the copy of step %llu that this rank starts from, %c of tensor %s is not finite (element "
+			"%zu is %g)", (unsigned long long)step, "xmv"[i / n], plugin_tensor_at(worker_plugin(w, 0), i % n), i % n,
+			(double)w->copy[i]);
+}
+
 void late_copied(struct worker *w, const struct link_msg *m)
 {
+	struct error err = {0};
+
+	if (check_copy(w, m->u.activation.iteration, &err) != ST_OK) {
+		worker_fail(w, &err);
+		return;
+	}
 	trainer_take_copy(w->trainer, w->copy, m->u.activation.iteration);
 	mem_free(w->copy);
 	w->copy = NULL;

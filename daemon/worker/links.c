@@ -8,6 +8,7 @@
 #include "daemon/worker/links_private.h"
 
 #include "libcore/base/mem.h"
+#include "libcore/optim/optim.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -209,6 +210,15 @@ static enum status check_up(const struct link *k, const struct link_up *up, stru
 	return ST_OK;
 }
 
+/* A neighbour's poison would be ours after the next mix, and in the last round nobody would look any more. */
+static enum status check_numbers(const struct link_model_delta *d, const real *x, struct error *err)
+{
+	size_t i = optim_first_not_finite(x, d->n);
+
+	return i == d->n ? ST_OK : error_set(err, ST_PROTO, "segment %u of round %llu: number %zu is %g, it must be finite", d->segment,
+			(unsigned long long)d->round, i, (double)x[i]);
+}
+
 static enum status take_model(struct link *k, const struct frame *f, const struct link_msg *m, struct error *err)
 {
 	const struct link_model_delta *d = &m->u.delta;
@@ -224,6 +234,8 @@ static enum status take_model(struct link *k, const struct frame *f, const struc
 		st = wire_decode(k->all->wire, x, d, f->payload, f->payload_len, err);
 	if (st == ST_OK && d->seq != 0 && d->lossless != LINK_DELTA_ZSTD && !is_for_replica(k->all, m))
 		st = bases_keep(k->all->bases, &k->base, d, x, err);
+	if (st == ST_OK && !is_for_replica(k->all, m))
+		st = check_numbers(d, x, err);
 	if (st != ST_OK)
 		return st;
 	k->occupied |= 1U << d->segment % k->all->cfg.window;

@@ -5,6 +5,7 @@
 #include "libcore/compress/int8_replica.h"
 #include "libcore/mix/mix.h"
 #include "libcore/mix/replica.h"
+#include "libcore/optim/optim.h"
 
 #include <assert.h>
 #include <math.h>
@@ -134,6 +135,14 @@ static size_t encode_difference(struct exchange *e, const real *x, uint32_t segm
 	return compress_encode(e->compress, e->bytes, e->difference, n, at);
 }
 
+/* Identity passes on what it gets; the other compressors' decoders refuse what is not finite. */
+static enum status check_numbers(const real *x, size_t n, uint32_t segment, struct error *err)
+{
+	size_t i = optim_first_not_finite(x, n);
+
+	return i == n ? ST_OK : error_set(err, ST_PROTO, "segment %u: number %zu is %g, it must be finite", segment, i, (double)x[i]);
+}
+
 /* r += what the bytes decode to. */
 static enum status add_decoded(struct exchange *e, struct replica *r, uint32_t segment, const uint8_t *bytes, size_t len,
 		const struct compress_address *at, struct error *err)
@@ -148,6 +157,8 @@ static enum status add_decoded(struct exchange *e, struct replica *r, uint32_t s
 		return st;
 	}
 	st = compress_decode(e->compress, e->difference, n, bytes, len, at, err);
+	if (st == ST_OK && e->cfg.compress.kind == COMPRESS_IDENTITY)
+		st = check_numbers(e->difference, n, segment, err);
 	if (st == ST_OK)
 		replica_advance(r, segment, e->difference);
 	return st;
@@ -201,6 +212,19 @@ static enum status take_difference(struct exchange *e, struct replica *r, uint32
 	return add_decoded(e, r, segment, f->bytes, f->len, &at, err);
 }
 
+static enum status take_dense(struct exchange *e, struct replica *r, uint32_t segment, const struct exchange_frame *f,
+		struct error *err)
+{
+	size_t n = replica_length(r, segment);
+	enum status st = compress_decode(e->identity, e->difference, n, f->bytes, f->len, NULL, err);
+
+	if (st == ST_OK)
+		st = check_numbers(e->difference, n, segment, err);
+	if (st == ST_OK)
+		replica_set(r, segment, f->seq, e->difference);
+	return st;
+}
+
 enum status exchange_receive(struct exchange *e, uint32_t slot, uint32_t rank, uint64_t round, uint32_t segment,
 		const struct exchange_frame *f, struct error *err)
 {
@@ -208,13 +232,7 @@ enum status exchange_receive(struct exchange *e, uint32_t slot, uint32_t rank, u
 	enum status st;
 
 	assert(r->x != NULL);
-	if (f->dense) {
-		st = compress_decode(e->identity, e->difference, replica_length(r, segment), f->bytes, f->len, NULL, err);
-		if (st == ST_OK)
-			replica_set(r, segment, f->seq, e->difference);
-	} else {
-		st = take_difference(e, r, rank, round, segment, f, err);
-	}
+	st = f->dense ? take_dense(e, r, segment, f, err) : take_difference(e, r, rank, round, segment, f, err);
 	if (st == ST_OK && f->hash != 0 && f->hash != replica_hash(r, segment))
 		return error_set(err, ST_PROTO, "the replica of segment %u differs after round %llu", segment,
 				(unsigned long long)round);

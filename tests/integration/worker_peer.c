@@ -199,6 +199,53 @@ static void early_sums(struct buf *out)
 	}
 }
 
+/* A whole round from its number on, d's other fields in every segment; 0xff everywhere is NaN everywhere. */
+static void not_numbers(struct buf *out, uint64_t round, struct link_model_delta d)
+{
+	struct link_msg at = {.type = LINK_UP, .u.up = {.rank = 1, .next_round = round, .n_params = PARAMS, .segment = 1024}};
+
+	bad_peer_put(out, &at);
+	bad_peer_put(out, &(struct link_msg){.type = LINK_ROUND_BEGIN,
+			.u.begin = {.round = round, .step = 2 * (round + 1), .degree = 1, .dense = d.dense}});
+	d.round = round;
+	for (d.segment = 0; d.segment < 5; d.segment++) {
+		d.n = segment(d.segment).n;
+		d.encoded_len = 4 * d.n;
+		bad_peer_put_payload(out, &(struct link_msg){.type = LINK_MODEL_DELTA, .u.delta = d}, 0xff, d.encoded_len);
+	}
+}
+
+static void poison(struct buf *out)
+{
+	not_numbers(out, 0, (struct link_model_delta){.n = 0});
+}
+
+static void poison_at_the_end(struct buf *out)
+{
+	not_numbers(out, 3, (struct link_model_delta){.n = 0});
+	bad_peer_put(out, &(struct link_msg){.type = LINK_BYE, .u.bye = {.why = "trained"}});
+}
+
+static void poisoned_base(struct buf *out)
+{
+	not_numbers(out, 0, (struct link_model_delta){.seq = 1});
+}
+
+static void poisoned_replica(struct buf *out)
+{
+	not_numbers(out, 1, (struct link_model_delta){.seq = 2, .dense = 1});
+}
+
+static void poisoned_sum(struct buf *out)
+{
+	struct link_model_delta d = segment(0);
+
+	up(out);
+	d.round = 1;
+	d.ranks = 1;
+	bad_peer_put_payload(out, &(struct link_msg){.type = LINK_MODEL_SUM, .u.delta = d}, 0xff, 4096);
+}
+
 static struct link_model_delta difference(uint64_t seq)
 {
 	return (struct link_model_delta){.n = 1024, .compressor = COMPRESS_SIGN, .encoded_len = 132, .seq = seq};
@@ -329,6 +376,12 @@ static const struct breach {
 	{"exact repeats", exact_repeats, "difference number 1 after 1", NULL},
 	{"exact garbage", exact_garbage, "zstd frame", NULL},
 	{"exact in a compressed job", exact_to_nothing, "segment 0 with compressor 0, this job uses 1", lagged},
+	{"not a number", poison, "segment 0 of round 0: number 0 is -nan, it must be finite", NULL},
+	{"not a number in the last round", poison_at_the_end, "segment 0 of round 3: number 0 is -nan, it must be finite", NULL},
+	{"not a number to begin differences with", poisoned_base, "segment 0 of round 0: number 0 is -nan, it must be finite", NULL},
+	{"not a number in a sum", poisoned_sum, "segment 0 of round 1: number 0 is -nan, it must be finite", NULL},
+	{"not a number in a replica", poisoned_replica, "segment 0: number 0 is -nan, it must be finite", lagged},
+	{"not a number in a fresh replica", poisoned_replica, "segment 0: number 0 is -nan, it must be finite", fresh},
 	{"garbage", garbage, "a frame starts with 44 41 44 4d", NULL},
 	{"other rank", other_rank, "says that it is rank 5", NULL},
 	{"other model", other_model, "has a model of 5001 parameters, here it has 5000", NULL},
@@ -394,6 +447,35 @@ static void try_breach(const struct breach *b)
 	driver_fini(&d);
 }
 
+/* ---- one that joins, and gets a copy that is none ---- */
+
+static void poisoned_copy(struct buf *out)
+{
+	struct link_msg m = {.type = LINK_MODEL_COPY, .u.activation = {.iteration = 4, .total = 3 * PARAMS}};
+
+	up(out);
+	bad_peer_put_payload(out, &m, 0xff, 4 * 3 * PARAMS);
+}
+
+static void try_copy(void)
+{
+	static const char why[] = "in the copy of step 4 that this rank starts from, x of tensor first is not finite (element 0 is -nan)";
+	struct driver d;
+	int fd;
+
+	driver_init(&d, 1, "quadratic", spec);
+	d.joins = 1;
+	fd = bad_peer_link(&d, 1);
+	bad_peer_say(fd, poisoned_copy);
+	if (driver_run(&d, BAD_PEER_DEADLINE_MS) != 0)
+		driver_die("a poisoned copy: the worker hangs; it said:\n%s", (char *)d.ranks[0].log.data);
+	if (!d.ranks[0].failed || strstr(d.ranks[0].why.why, why) == NULL || d.ranks[0].why.status != ST_NOT_FINITE)
+		driver_die("a poisoned copy: the worker said \"%s\", should say \"%s\"", d.ranks[0].why.why, why);
+	close(fd);
+	driver_fini(&d);
+	driver_ok("a copy with what is not a number: the worker that joins ends with the place of it");
+}
+
 int main(void)
 {
 	size_t n = sizeof breaches / sizeof breaches[0];
@@ -403,6 +485,7 @@ int main(void)
 		try_breach(&breaches[i]);
 		driver_ok("a neighbour that is \"%s\": the link ends, the worker goes on", breaches[i].name);
 	}
+	try_copy();
 	driver_plan();
 	return 0;
 }

@@ -192,6 +192,24 @@ Test(exchange, what_is_not_finite_never_moves_a_replica)
 	exchange_destroy(b);
 }
 
+Test(exchange, what_another_sends_must_be_finite_too)
+{
+	struct exchange *b = make(2, "identity", start);
+	uint8_t bytes[40 * sizeof(real)];
+	struct exchange_frame f = {.seq = 1, .bytes = bytes, .len = sizeof bytes};
+	struct error err = {0};
+
+	memset(bytes, 0, sizeof bytes);
+	memset(bytes + 3 * sizeof(real), 0xff, sizeof(real));
+	cr_assert_eq(exchange_open(b, 5, NULL), ST_OK);
+	for (int dense = 0; dense < 2; dense++) {
+		f.dense = dense != 0;
+		cr_assert_eq(exchange_receive(b, 5, 1, 1, 0, &f, &err), ST_PROTO);
+		cr_assert_str_eq(err.msg, "segment 0: number 3 is -nan, it must be finite");
+	}
+	exchange_destroy(b);
+}
+
 Test(exchange, the_mix_moves_x_towards_the_replicas_of_others)
 {
 	struct gossip_mix mix = {.n_terms = 2, .terms = {{5, 1, 0.25}, {GOSSIP_SELF, 2, 0.75}}};
