@@ -137,7 +137,7 @@ Test(compress, what_is_lost_is_at_most_what_contraction_says)
 			double delta = compress_contraction(&cfg, n), slack;
 
 			for (int shape = 0; shape < SAMPLE_SHAPES; shape++) {
-				double lost;
+				double lost, least;
 
 				sample_fill(x, n, shape);
 				lost = mean_error(sample_texts[k], c, x, n);
@@ -146,12 +146,11 @@ Test(compress, what_is_lost_is_at_most_what_contraction_says)
 				slack = cfg.kind == COMPRESS_RANDK || cfg.kind == COMPRESS_QSGD
 							? 0.12
 							: 1e-6;
-				if (sample_is_tiny(shape)) /* floats without their usual precision:
-							      no worse than 0 */
-					delta = 0;
-				cr_assert_leq(lost, 1 - delta + slack,
+				/* floats without their usual precision: no worse than 0 */
+				least = sample_is_tiny(shape) ? 0 : delta;
+				cr_assert_leq(lost, 1 - least + slack,
 					      "%s of %zu, shape %d: %g lost, 1 - %g",
-					      sample_texts[k], n, shape, lost, delta);
+					      sample_texts[k], n, shape, lost, least);
 			}
 			compress_destroy(c);
 		}
