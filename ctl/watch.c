@@ -255,12 +255,28 @@ static void put_progress(struct page *p, const struct watch *w, const struct con
 	page_put(p, "  ETA %s%s", e.trust == PROGRESS_ROUGH ? "~" : "", job->steps_total > 0 ? left : "-");
 }
 
-/* The tests of the mean model when there is one, else the ranks' own, as a mean over them. */
+static int has_tests(const struct control_rank *r)
+{
+	return r->n_metrics > 0 && r->state != CONTROL_RANK_LOST && r->state != CONTROL_RANK_FAILED;
+}
+
+static uint64_t newest_test(const struct control_job *job)
+{
+	uint64_t step = 0;
+
+	for (uint32_t i = 0; i < job->n_ranks_sent; i++)
+		if (has_tests(&job->ranks[i]) && job->ranks[i].metrics_step > step)
+			step = job->ranks[i].metrics_step;
+	return step;
+}
+
+/* The tests of the mean model when there is one, else the ranks' own, as a mean over those whose last
+ * test was after the same, newest step. */
 static void put_tests(struct page *p, const struct control_job *job)
 {
 	struct control_metric mean[CONTROL_MAX_METRICS];
 	uint32_t n = 0, of = 0;
-	uint64_t step = 0;
+	uint64_t step = newest_test(job);
 	char text[SHOW_SIZE];
 
 	if (job->mean_of > 0 && job->n_mean_metrics > 0) {
@@ -275,8 +291,7 @@ static void put_tests(struct page *p, const struct control_job *job)
 	for (uint32_t i = 0; i < job->n_ranks_sent; i++) {
 		const struct control_rank *r = &job->ranks[i];
 
-		if (r->n_metrics == 0 || (of > 0 && r->n_metrics != n) || r->state == CONTROL_RANK_LOST ||
-				r->state == CONTROL_RANK_FAILED)
+		if (!has_tests(r) || r->metrics_step != step || (of > 0 && r->n_metrics != n))
 			continue;
 		n = r->n_metrics;
 		for (uint32_t k = 0; k < n; k++) {
@@ -285,7 +300,6 @@ static void put_tests(struct page *p, const struct control_job *job)
 			else
 				mean[k].value += r->metrics[k].value;
 		}
-		step = r->metrics_step > step ? r->metrics_step : step;
 		of++;
 	}
 	if (of == 0)

@@ -134,3 +134,16 @@ Test(watch, a_rank_that_says_nothing_is_not_shown_waiting_for_somebody)
 	tick(8);
 	cr_assert_null(strstr(render(watch_render), "no news"), "%s", text);
 }
+
+Test(watch, tests_after_different_steps_make_no_common_mean)
+{
+	for (uint32_t i = 0; i < 2; i++) {
+		ranks[i].metrics_step = 42000;
+		ranks[i].metrics[0].value = 0.9;
+	}
+	tick(1);
+	cr_assert_not_null(strstr(render(watch_render), "auc 0.9000  logloss 0.4500 (mean over 2 ranks, step 42 000)"), "%s", text);
+	ranks[2].metrics_step = 42000;
+	ranks[3].metrics_step = 42000;
+	cr_assert_not_null(strstr(render(watch_render), "(mean over 4 ranks, step 42 000)"), "%s", text);
+}
