@@ -26,6 +26,18 @@ void text_add(char *dst, size_t size, const char *fmt, ...)
 	va_end(args);
 }
 
+void text_add_item(char *dst, size_t size, const char *item)
+{
+	static const char more[] = "...";
+	size_t len = strnlen(dst, size);
+
+	if (len >= strlen(more) && strcmp(dst + len - strlen(more), more) == 0)
+		return;
+	if (len + strlen(item) + sizeof ", , ..." > size)
+		item = more;
+	text_add(dst, size, "%s%s", len > 0 ? ", " : "", item);
+}
+
 /* The part before the port; the whole text when there is no colon. */
 static size_t host_len(const char *address)
 {

@@ -12,6 +12,10 @@ void text_put(char *dst, size_t size, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* Put more behind the text that dst holds. */
 void text_add(char *dst, size_t size, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
+/* Put one more item behind the list "a, b" that dst (10 bytes or more) holds. An item without room is left
+ * out whole, and "..." closes the list. */
+void text_add_item(char *dst, size_t size, const char *item);
+
 /* "IP:PORT" from what a peer says of itself: when it names no host (":PORT", 0.0.0.0, [::]), the host
  * is the one that it was seen at. */
 void text_address(char *dst, size_t size, const char *said, const char *seen);

@@ -169,7 +169,7 @@ static const struct job *newest_named(const struct node *n, const char *name)
 
 static enum status find_by_id(const struct node *n, const char *text, struct id *out, struct error *err)
 {
-	char hex[ID_HEX_SIZE], found[120] = "";
+	char hex[ID_HEX_SIZE], item[ID_HEX_SIZE + sizeof n->jobs.list[0]->rec.terms.name], found[120] = "";
 	uint32_t hits = 0;
 
 	for (uint32_t i = 0; i < n->jobs.n; i++) {
@@ -177,7 +177,9 @@ static enum status find_by_id(const struct node *n, const char *text, struct id 
 		if (text[0] == '\0' || strncasecmp(hex, text, strlen(text)) != 0)
 			continue;
 		*out = n->jobs.list[i]->rec.id;
-		text_add(found, sizeof found, "%s%.12s (%s)", hits++ > 0 ? ", " : "", hex, n->jobs.list[i]->rec.terms.name);
+		text_put(item, sizeof item, "%.12s (%s)", hex, n->jobs.list[i]->rec.terms.name);
+		text_add_item(found, sizeof found, item);
+		hits++;
 	}
 	if (hits == 1)
 		return ST_OK;
@@ -185,7 +187,7 @@ static enum status find_by_id(const struct node *n, const char *text, struct id 
 		(void)error_set(err, ST_NOT_FOUND, "no job has the name or id \"%s\"; this node knows %u", text, n->jobs.n);
 	else
 		(void)error_set(err, ST_INVALID, "\"%s\" can mean %u jobs: %s", text, hits, found);
-	error_hint(err, "%s", hits == 0 ? "see dadamctl ls" : "give more digits of the id");
+	error_hint(err, "%s", hits == 0 ? "see dadamctl ls -a" : "give more digits of the id");
 	return hits == 0 ? ST_NOT_FOUND : ST_INVALID;
 }
 

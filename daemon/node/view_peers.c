@@ -136,7 +136,7 @@ static int matches(const struct search *s, const char *what, int *exact)
 static void consider(struct search *s, const struct id *id, const char *name, const char *address,
 		const struct member *m, const struct address *a)
 {
-	char hex[ID_HEX_SIZE];
+	char hex[ID_HEX_SIZE], item[96];
 	int by_name, by_id = 0, by_address, name_is, id_is = 0, address_is;
 
 	id_to_hex(hex, id);
@@ -154,7 +154,9 @@ static void consider(struct search *s, const struct id *id, const char *name, co
 	s->exact = name_is;
 	s->member = m;
 	s->address = a;
-	text_add(s->found, sizeof s->found, "%s%s (%.12s)", s->hits++ > 0 ? ", " : "", m == NULL && a != NULL ? address : name, hex);
+	text_put(item, sizeof item, "%s (%.12s)", m == NULL && a != NULL ? address : name, hex);
+	text_add_item(s->found, sizeof s->found, item);
+	s->hits++;
 }
 
 static enum status search(struct search *s, const struct node *n, const char *text, struct error *err)

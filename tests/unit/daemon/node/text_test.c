@@ -33,3 +33,16 @@ Test(text, an_address_without_a_host_takes_the_host_it_was_seen_at)
 		cr_assert_str_eq(out, addresses[i].address);
 	}
 }
+
+Test(text, a_list_that_is_full_ends_with_dots_and_cuts_no_item)
+{
+	char t[16] = "";
+
+	text_add_item(t, sizeof t, "one");
+	text_add_item(t, sizeof t, "two");
+	cr_assert_str_eq(t, "one, two");
+	text_add_item(t, sizeof t, "three");
+	cr_assert_str_eq(t, "one, two, ...");
+	text_add_item(t, sizeof t, "4");
+	cr_assert_str_eq(t, "one, two, ...");
+}
