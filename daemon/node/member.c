@@ -113,7 +113,7 @@ static struct member *hear_of(struct members *ms, struct step *st, const struct 
 	memset(m, 0, sizeof *m);
 	m->id = *id;
 	m->state = CONTROL_SUSPECT;
-	m->since_ms = st->now_ms;
+	m->since_ms = m->heard_ms = st->now_ms;
 	text_put(m->name, sizeof m->name, "%s", name);
 	text_put(m->note, sizeof m->note, "not reached yet");
 	return m;
@@ -307,6 +307,7 @@ static void on_down(struct members *ms, struct step *st, const struct note *note
 	if (m == NULL || m->conn != note->conn)
 		return; /* another session took its place before */
 	m->conn = 0;
+	m->heard_ms = note->heard_ms;
 	text_put(m->note, sizeof m->note, "%s", note->text);
 	set_state(st, m, note->status == ST_STOPPED ? CONTROL_LEFT : CONTROL_SUSPECT, note->text);
 	ms->changed |= m->state == CONTROL_LEFT;

@@ -24,6 +24,7 @@ struct member {
 	enum control_member_state state;
 	uint64_t conn;        /* of its session; 0: none */
 	uint64_t since_ms;    /* of the state */
+	uint64_t heard_ms;    /* the last byte of the session that ended; without any, when it was first heard of */
 	char note[160];       /* why the last session ended */
 	uint8_t had_left;     /* before this start, as remembered */
 };

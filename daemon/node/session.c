@@ -98,6 +98,7 @@ static void drop(struct sessions *ss, struct step *st, struct session *s, enum s
 			note_up(st, spare);
 		}
 		note = step_note(st, NOTE_SESSION_DOWN, &gone.peer.node);
+		note->heard_ms = gone.heard_ms;
 		step_log(st, NODE_LOG_INFO, "session down", "peer=%s why=\"%s\"", gone.peer.name, why);
 	} else if (!gone.inbound) {
 		note = step_note(st, NOTE_DIAL_FAILED, &gone.peer.node);

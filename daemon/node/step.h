@@ -31,6 +31,7 @@ struct note {
 	enum status status;
 	enum control_reach reach; /* DIAL_FAILED */
 	uint64_t conn;
+	uint64_t heard_ms;        /* SESSION_DOWN: when the last byte came */
 	struct id id;
 	struct peer_msg *msg;
 	char address[64];

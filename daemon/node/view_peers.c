@@ -54,7 +54,7 @@ static void view_member(const struct node *n, const struct member *m, uint64_t n
 	text_put(out->address, sizeof out->address, "%s", m->address);
 	text_put(out->version, sizeof out->version, "%s", m->version);
 	out->state = m->state;
-	out->seen_ms = now_ms - (s != NULL ? s->heard_ms : m->since_ms);
+	out->seen_ms = now_ms - (s != NULL ? s->heard_ms : m->heard_ms);
 	out->state_ms = now_ms - m->since_ms;
 	if (s != NULL) {
 		out->inbound = s->inbound;

@@ -138,6 +138,21 @@ Test(member, lost_is_suspect_then_dead_then_alive_again)
 	cr_assert_str_eq(one_view(&o, 0x90).note, "");
 }
 
+Test(member, a_dead_member_was_seen_when_its_last_byte_came_and_not_when_it_was_given_up)
+{
+	uint64_t heard = o.now;
+
+	one_peer(&o, 1, 0x90);
+	one_tick(&o, heard + 2000);
+	cr_assert_eq(one_view(&o, 0x90).seen_ms, 2000);
+	one_lost(&o, 1, "connection reset");
+	cr_assert_eq(one_view(&o, 0x90).seen_ms, 2000);
+	for (uint64_t t = 3000; t <= 20000; t += 1000)
+		one_tick(&o, heard + t);
+	cr_assert_eq(one_view(&o, 0x90).state, CONTROL_DEAD);
+	cr_assert_eq(one_view(&o, 0x90).seen_ms, 20000);
+}
+
 Test(member, an_orderly_bye_is_left)
 {
 	struct peer_msg bye = {.type = PEER_BYE, .u.bye = {.status = ST_STOPPED}};
