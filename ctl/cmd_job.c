@@ -84,7 +84,7 @@ int cmd_stop(struct shell *sh)
 		id_short(id, &resp.jobs[0].id);
 		page_clean(&p, resp.jobs[0].name);
 		page_put(&p, " %s  %s\n", id, control_phase_text(resp.jobs[0].phase));
-		if (!phase_is_final(resp.jobs[0].phase))
+		if (!control_phase_is_final(resp.jobs[0].phase))
 			page_put(&p, "\n  watch   %s watch %s\n", sh->prefix, id);
 	}
 	control_response_fini(&resp);
@@ -99,7 +99,7 @@ static enum status read_topology(struct topology *out, struct job_spec *spec, co
 	id_short(id, &job->id);
 	if (job->n_ranks == 0) {
 		(void)error_set(err, ST_STATE, "the job has no ranks yet: %s", job->why);
-		if (!phase_is_final(job->phase))
+		if (!control_phase_is_final(job->phase))
 			error_hint(err, "wait for it: dadamctl watch %s", id);
 		return ST_STATE;
 	}

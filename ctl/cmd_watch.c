@@ -61,7 +61,7 @@ static int draw_view(struct follow *f, const struct control_job *job)
 	page_init(&view, shell_view(f->sh));
 	page_init(&out, &f->sh->view);
 	watch_render(&view, &f->watch, job);
-	if (!phase_is_final(job->phase))
+	if (!control_phase_is_final(job->phase))
 		page_put(&view, "\nCtrl-C leaves; the job goes on\n");
 	(void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &w);
 	screen_draw(&f->screen, &out, page_text(&view), w.ws_col, w.ws_row);
@@ -196,7 +196,7 @@ static int step(struct follow *f, const struct control_request *req, int *ended)
 		with = shell_fail(f->sh, &err, EXIT_PROTOCOL);
 	} else {
 		with = show(f, &resp.jobs[0]);
-		if (with == 0 && phase_is_final(resp.jobs[0].phase))
+		if (with == 0 && control_phase_is_final(resp.jobs[0].phase))
 			with = finish(f, &resp.jobs[0]);
 		else
 			*ended = with != 0;

@@ -101,11 +101,6 @@ enum exit_status exit_of_refusal(enum control_request_type type, enum status st)
 	return EXIT_FAILED;
 }
 
-int phase_is_final(enum control_phase phase)
-{
-	return phase == CONTROL_DONE || phase == CONTROL_FAILED || phase == CONTROL_STOPPED;
-}
-
 enum exit_status exit_of_job(const struct control_job *job)
 {
 	if (job->phase == CONTROL_STOPPED)

@@ -31,9 +31,6 @@ enum exit_status exit_of_refusal(enum control_request_type type, enum status st)
 /* What became of a job that has ended; EXIT_DONE also for one that has not. */
 enum exit_status exit_of_job(const struct control_job *job);
 
-/* 1 when nothing more will happen to a job in that phase. */
-int phase_is_final(enum control_phase phase);
-
 /* The table for `dadamctl help exit`. */
 extern const char exits_help[];
 

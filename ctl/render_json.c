@@ -2,7 +2,6 @@
  */
 #include "ctl/render_json.h"
 
-#include "ctl/exits.h"
 #include "ctl/render_peer.h"
 #include "ctl/render_pipeline.h"
 #include "ctl/render_text.h"
@@ -381,7 +380,7 @@ void json_jobs(struct page *p, const struct control_job *jobs, size_t n, int all
 	json_t *doc = open_doc("dadam.jobs/1"), *list = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		if (all || !phase_is_final(jobs[i].phase))
+		if (all || !control_phase_is_final(jobs[i].phase))
 			add(list, job_object(&jobs[i]));
 	set(doc, "jobs", list);
 	if (warning != NULL && *warning->msg != '\0')

@@ -1,7 +1,6 @@
 /* What the reading verbs print, as text. See render_text.h. */
 #include "ctl/render_text.h"
 
-#include "ctl/exits.h"
 #include "ctl/render_pipeline.h"
 #include "ctl/table.h"
 #include "ctl/show.h"
@@ -96,7 +95,7 @@ size_t render_jobs(struct page *p, const struct control_job *jobs, size_t n, int
 
 	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (size_t i = 0; i < n; i++) {
-		if (!all && phase_is_final(jobs[i].phase))
+		if (!all && control_phase_is_final(jobs[i].phase))
 			continue;
 		put_job(&t, &jobs[i], p->view.now_ms);
 		shown++;
@@ -132,7 +131,7 @@ static void put_health(struct page *p, const struct control_status *s)
 static const struct control_job *first_live(const struct control_job *jobs, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!phase_is_final(jobs[i].phase))
+		if (!control_phase_is_final(jobs[i].phase))
 			return &jobs[i];
 	return NULL;
 }

@@ -30,11 +30,6 @@ static void put(struct line *l, const char *fmt, ...)
 		l->used += (size_t)len < room ? (size_t)len : room - 1;
 }
 
-static int has_ended(enum control_phase p)
-{
-	return p == CONTROL_DONE || p == CONTROL_FAILED || p == CONTROL_STOPPED;
-}
-
 static void put_peers(struct line *l, const struct control_status *st)
 {
 	uint32_t peers = st->alive > 0 ? st->alive - 1 : 0; /* this node is one of the living */
@@ -65,7 +60,7 @@ void supervisor_text(char out[SUPERVISOR_MAX_STATUS], const struct control_statu
 
 	put_peers(&l, st);
 	for (size_t i = 0; i < n; i++) {
-		if (has_ended(jobs[i].phase))
+		if (control_phase_is_final(jobs[i].phase))
 			continue;
 		if (newest == NULL)
 			newest = &jobs[i];

@@ -172,6 +172,11 @@ enum status control_response_decode(struct control_response *out, const struct f
 	return ST_OK;
 }
 
+int control_phase_is_final(enum control_phase p)
+{
+	return p == CONTROL_DONE || p == CONTROL_FAILED || p == CONTROL_STOPPED;
+}
+
 const char *control_phase_text(enum control_phase p)
 {
 	switch (p) {

@@ -241,6 +241,9 @@ struct frame;
 MUST_CHECK enum status control_request_decode(struct control_request *out, const struct frame *f, struct error *err);
 MUST_CHECK enum status control_response_decode(struct control_response *out, const struct frame *f, struct error *err);
 
+/* DONE, FAILED, STOPPED: nothing more will happen to the job. */
+int control_phase_is_final(enum control_phase p);
+
 /* "RUNNING", "alive", ... for tables and JSON (JSON in lower case is the caller's work). */
 const char *control_phase_text(enum control_phase p);
 const char *control_rank_state_text(enum control_rank_state s);

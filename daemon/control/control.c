@@ -142,11 +142,6 @@ static enum status do_stop(struct call *c)
 
 /* ---- files in chunks ---- */
 
-static int has_ended(enum control_phase p)
-{
-	return p == CONTROL_DONE || p == CONTROL_FAILED || p == CONTROL_STOPPED;
-}
-
 /* Why there is no such model here, and where one is. */
 static enum status no_model(const struct pending *p, struct error *err)
 {
@@ -158,7 +153,7 @@ static enum status no_model(const struct pending *p, struct error *err)
 	if (j->stages > 0 && p->take == CONTROL_TAKE_LOCAL) {
 		(void)error_set(err, ST_NOT_FOUND, "job %s is a pipeline: a rank has some layers of the model, not a model", j->name);
 		error_hint(err, "take the whole one: dadamctl export %s --take mean", id);
-	} else if (!has_ended(j->phase)) {
+	} else if (!control_phase_is_final(j->phase)) {
 		(void)error_set(err, ST_STATE, "job %s is %s: its %s is written at the end", j->name,
 				control_phase_text(j->phase), what);
 		error_hint(err, "wait for it: dadamctl watch %s", id);
@@ -187,7 +182,7 @@ static void on_chunk(void *data, const struct control_chunk *chunk)
 	else if (st == ST_NOT_FOUND)
 		st = no_model(p, &resp.error);
 	if (p->type == CONTROL_LOG)
-		resp.ended = has_ended(p->job.phase) && p->offset + resp.chunk_len >= resp.total;
+		resp.ended = control_phase_is_final(p->job.phase) && p->offset + resp.chunk_len >= resp.total;
 	answer(&resp, st, p->done, p->data);
 	mem_free(p);
 }

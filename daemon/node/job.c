@@ -77,7 +77,7 @@ static int make_room(struct jobs *js)
 		const struct job *j = js->list[i];
 		int older = oldest == JOBS_MAX || j->rec.ended_ms < js->list[oldest]->rec.ended_ms;
 
-		if (phase_is_final(j->phase.phase) && j->worker.state == JOB_WORKER_NONE && older)
+		if (control_phase_is_final(j->phase.phase) && j->worker.state == JOB_WORKER_NONE && older)
 			oldest = i;
 	}
 	if (oldest == JOBS_MAX)
@@ -350,7 +350,7 @@ static void on_member(struct jobs *js, struct step *st, const struct note *note)
 
 		if (note->type == NOTE_MEMBER_UP)
 			(void)tell_record(j, st, &note->id);
-		if (!phase_is_final(j->phase.phase)) {
+		if (!control_phase_is_final(j->phase.phase)) {
 			j->touched = 1;
 			j->tell |= (uint8_t)gone;
 		}
@@ -371,7 +371,7 @@ void job_on_leave(struct jobs *js, struct step *st)
 		struct job *j = js->list[i];
 		int r = job_own_rank(j, &st->cfg->id);
 
-		if (r >= 0 && !phase_is_final(j->phase.phase) && !phase_rank_is_final(j->rec.ranks[r].view.state))
+		if (r >= 0 && !control_phase_is_final(j->phase.phase) && !phase_rank_is_final(j->rec.ranks[r].view.state))
 			job_set_own(j, st, CONTROL_RANK_LOST, "its daemon was stopped");
 	}
 }
@@ -382,7 +382,7 @@ static void on_phase(struct job *j, struct step *st, int before)
 
 	if (before == (int)j->phase.phase)
 		return;
-	if (before == 0 && phase_is_final(j->phase.phase) && j->rec.ended_ms != 0) { /* an old job, from the disk or a peer */
+	if (before == 0 && control_phase_is_final(j->phase.phase) && j->rec.ended_ms != 0) { /* an old job, from the disk or a peer */
 		j->over_ms = st->now_ms + 1;
 		return;
 	}
@@ -390,7 +390,7 @@ static void on_phase(struct job *j, struct step *st, int before)
 			j->phase.why[0] != '\0' ? ": " : "", j->phase.why);
 	step_log(st, NODE_LOG_INFO, "job", "job=%s phase=%s%s%s%s", j->rec.terms.name, text, j->phase.why[0] != '\0' ? " why=\"" : "",
 			j->phase.why, j->phase.why[0] != '\0' ? "\"" : "");
-	if (!phase_is_final(j->phase.phase)) {
+	if (!control_phase_is_final(j->phase.phase)) {
 		j->over_ms = 0;
 		return;
 	}
@@ -561,7 +561,7 @@ void job_on_tick(struct jobs *js, struct step *st)
 
 		if (gossips(j, st->now_ms) && st->now_ms >= j->gossip_ms)
 			gossip(j, st);
-		if (!phase_is_final(j->phase.phase) || j->worker.state != JOB_WORKER_NONE)
+		if (!control_phase_is_final(j->phase.phase) || j->worker.state != JOB_WORKER_NONE)
 			j->touched = 1;
 	}
 }

@@ -7,11 +7,6 @@
 
 #define BIT(r) (UINT64_C(1) << (r))
 
-int phase_is_final(enum control_phase p)
-{
-	return p == CONTROL_DONE || p == CONTROL_FAILED || p == CONTROL_STOPPED;
-}
-
 int phase_rank_is_final(enum control_rank_state s)
 {
 	return s == CONTROL_RANK_DONE || s == CONTROL_RANK_FAILED || s == CONTROL_RANK_LOST || s == CONTROL_RANK_STOPPED;

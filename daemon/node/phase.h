@@ -20,7 +20,6 @@ struct phase {
 /* gone: bit r: the node of rank r is dead or left, as the observer sees it. */
 void phase_derive(struct phase *out, const struct job_record *r, uint64_t gone);
 
-int phase_is_final(enum control_phase p);
 /* Does a rank count as one of the job's? Those of the start do, one that came late once it has run. */
 int phase_rank_counts(const struct job_rank *r);
 

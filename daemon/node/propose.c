@@ -463,7 +463,7 @@ void propose_on_offer(struct job *j, struct step *st, const struct id *from, con
 {
 	if ((!id_equal(from, &ballot->proposer) && !elastic_may_ask(j, from)) || job_ballot_cmp(ballot, &j->rec.ballot) < 0)
 		answer(j, st, from, ballot, 0, "a newer proposal stands");
-	else if (phase_is_final(j->phase.phase))
+	else if (control_phase_is_final(j->phase.phase))
 		answer(j, st, from, ballot, 0, "the job is over");
 	else if (!j->checking || job_ballot_cmp(ballot, &j->asked) > 0)
 		check(j, st, from, ballot);

@@ -304,7 +304,7 @@ void run_consider(struct job *j, struct step *st)
 		job_set_own(j, st, CONTROL_RANK_LOST, "node restarted");
 	else if (j->rec.order.kind == JOB_ORDER_STOP)
 		job_set_own(j, st, CONTROL_RANK_STOPPED, "stopped before it started");
-	else if (phase_is_final(j->phase.phase))
+	else if (control_phase_is_final(j->phase.phase))
 		job_set_own(j, st, CONTROL_RANK_STOPPED, "the job ended before it started");
 	else
 		spawn(j, st, (uint32_t)r);

@@ -33,7 +33,7 @@ void node_view_status(const struct node *n, struct control_status *out)
 		enum control_phase p = n->jobs.list[i]->phase.phase;
 
 		out->jobs_waiting += p == CONTROL_WAITING;
-		out->jobs_running += p != CONTROL_WAITING && !phase_is_final(p);
+		out->jobs_running += p != CONTROL_WAITING && !control_phase_is_final(p);
 	}
 }
 
@@ -76,7 +76,7 @@ static void view_terms(const struct job_record *r, struct control_job *out)
 static void view_job(const struct job *j, struct control_job *out)
 {
 	const struct job_record *r = &j->rec;
-	int over = phase_is_final(j->phase.phase);
+	int over = control_phase_is_final(j->phase.phase);
 
 	memset(out, 0, sizeof *out);
 	out->id = r->id;
@@ -215,7 +215,7 @@ enum status node_may_stop(const struct node *n, const struct id *job, struct err
 
 	if (j == NULL)
 		return error_set(err, ST_NOT_FOUND, "this node knows no such job");
-	if (phase_is_final(j->phase.phase)) {
+	if (control_phase_is_final(j->phase.phase)) {
 		(void)error_set(err, ST_STATE, "job %s is %s already", j->rec.terms.name, control_phase_text(j->phase.phase));
 		id_short(id, job);
 		error_hint(err, "see dadamctl show %s", id);

@@ -42,10 +42,3 @@ Test(exits, a_job_that_has_ended_decides)
 	j.started_ms = 1;
 	cr_assert_eq(exit_of_job(&j), 1);
 }
-
-Test(exits, only_three_phases_are_final)
-{
-	for (int p = CONTROL_WAITING; p <= CONTROL_STOPPED; p++)
-		cr_assert_eq(phase_is_final((enum control_phase)p),
-				p == CONTROL_DONE || p == CONTROL_FAILED || p == CONTROL_STOPPED);
-}

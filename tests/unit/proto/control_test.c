@@ -227,3 +227,10 @@ Test(control, every_state_has_a_name)
 	cr_assert_str_eq(control_phase_text(CONTROL_RUNNING), "RUNNING");
 	cr_assert_str_eq(control_member_state_text(CONTROL_ALIVE), "alive");
 }
+
+Test(control, only_three_phases_are_final)
+{
+	for (int p = CONTROL_WAITING; p <= CONTROL_STOPPED; p++)
+		cr_assert_eq(control_phase_is_final((enum control_phase)p),
+				p == CONTROL_DONE || p == CONTROL_FAILED || p == CONTROL_STOPPED);
+}
