@@ -1,6 +1,7 @@
 /* What a spec asks for beside what this host has. See check.h. */
 #include "daemon/check.h"
 
+#include "daemon/io/data_root.h"
 #include "libcore/compress/compress.h"
 #include "libcore/round/algo.h"
 #include "libcore/settings/job_spec.h"
@@ -297,29 +298,6 @@ enum status check_worker(char out[256], const struct daemon_config *cfg, const c
 
 /* ---- data ---- */
 
-static int is_inside(const char *path, const char *root)
-{
-	size_t n = strlen(root);
-
-	if (n > 0 && root[n - 1] == '/')
-		n--;
-	return strncmp(path, root, n) == 0 && path[n] == '/';
-}
-
-/* ST_OK, ST_NOT_FOUND, ST_DENIED (leads out of the root, or not readable). */
-static enum status try_root(const char *root, const char *file)
-{
-	char joined[PATH_MAX], real_root[PATH_MAX], real_file[PATH_MAX];
-	int n;
-
-	if (realpath(root, real_root) == NULL)
-		return ST_NOT_FOUND;
-	n = file[0] == '/' ? snprintf(joined, sizeof joined, "%s", file) : snprintf(joined, sizeof joined, "%s/%s", root, file);
-	if (n < 0 || (size_t)n >= sizeof joined || realpath(joined, real_file) == NULL)
-		return errno == EACCES ? ST_DENIED : ST_NOT_FOUND;
-	return is_inside(real_file, real_root) && access(real_file, R_OK) == 0 ? ST_OK : ST_DENIED;
-}
-
 static void list_roots(char *out, size_t size, const struct daemon_config *cfg)
 {
 	size_t used = 0;
@@ -331,11 +309,11 @@ static void list_roots(char *out, size_t size, const struct daemon_config *cfg)
 
 static enum status check_file(const struct daemon_config *cfg, const char *file, struct error *err)
 {
+	char found[PATH_MAX], roots[200];
 	enum status worst = ST_NOT_FOUND;
-	char roots[200];
 
 	for (size_t i = 0; i < cfg->n_data_roots; i++) {
-		enum status st = try_root(cfg->data_roots[i], file);
+		enum status st = data_root_find(found, cfg->data_roots[i], file);
 
 		if (st == ST_OK)
 			return ST_OK;

@@ -1,40 +1,24 @@
 /* Paths under data roots. See data_paths.h. */
 #include "daemon/worker/data_paths.h"
 
+#include "daemon/io/data_root.h"
 #include "libcore/base/mem.h"
 #include "proto/frame.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-static int is_inside(const char *path, const char *root)
+/* roots begins with this one, of len bytes. */
+static enum status try_root(char real_path[PATH_MAX], const char *path, const char *roots, size_t len)
 {
-	size_t n = strlen(root);
+	char root[PATH_MAX];
 
-	if (n > 0 && root[n - 1] == '/') /* the root directory itself */
-		n--;
-	return strncmp(path, root, n) == 0 && path[n] == '/';
-}
-
-/* What one root makes of path: ST_OK with real filled, ST_NOT_FOUND, or ST_DENIED. */
-static enum status try_root(char real_path[PATH_MAX], const char *path, const char *root, size_t root_len)
-{
-	char joined[PATH_MAX], dir[PATH_MAX], real_root[PATH_MAX];
-	int n;
-
-	n = snprintf(dir, sizeof dir, "%.*s", (int)root_len, root);
-	if (n <= 0 || (size_t)n >= sizeof dir || realpath(dir, real_root) == NULL)
+	if (len >= sizeof root)
 		return ST_NOT_FOUND;
-	if (path[0] == '/')
-		n = snprintf(joined, sizeof joined, "%s", path);
-	else
-		n = snprintf(joined, sizeof joined, "%s/%s", dir, path);
-	if (n <= 0 || (size_t)n >= sizeof joined || realpath(joined, real_path) == NULL)
-		return ST_NOT_FOUND;
-	return is_inside(real_path, real_root) ? ST_OK : ST_DENIED;
+	(void)snprintf(root, sizeof root, "%.*s", (int)len, roots);
+	return data_root_find(real_path, root, path);
 }
 
 enum status data_path_resolve(char **out, const char *path, const char *roots, struct error *err)
@@ -51,7 +35,7 @@ enum status data_path_resolve(char **out, const char *path, const char *roots, s
 		root += len + (root[len] == ':');
 	}
 	if (st != ST_OK) {
-		(void)error_set(err, worst, worst == ST_DENIED ? "%s leads out of this node's data roots (%s)"
+		(void)error_set(err, worst, worst == ST_DENIED ? "%s is not readable, or leads out of this node's data roots (%s)"
 							       : "%s is in none of this node's data roots (%s)",
 				path, roots[0] != 0 ? roots : "none are set");
 		error_hint(err, "put the file under a data root, or add its directory to data.roots of the daemon's config");

@@ -11,7 +11,7 @@
  * it; an absolute path must lie inside one of them. *out is the caller's (mem_free).
  *
  * ST_NOT_FOUND  no root has it
- * ST_DENIED     it leads out of every root
+ * ST_DENIED     it leads out of the roots, or is not readable
  * ST_NOMEM */
 MUST_CHECK enum status data_path_resolve(char **out, const char *path, const char *roots, struct error *err);
 

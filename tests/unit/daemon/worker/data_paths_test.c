@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char base[64], roots[160];
@@ -88,6 +89,28 @@ Test(data_paths, nothing_leads_out_of_the_roots, .init = setup, .fini = teardown
 	cr_assert_eq(resolve("/etc/passwd", out), ST_DENIED);
 	snprintf(path, sizeof path, "%s/one", base);
 	cr_assert_eq(resolve(path, out), ST_DENIED, "the root itself is no file in it");
+}
+
+/* By somebody else, where the tests run as root: root may read everything. */
+Test(data_paths, a_file_that_is_not_readable_is_refused, .init = setup, .fini = teardown)
+{
+	char path[160], out[256];
+	int ended = -1;
+	pid_t child;
+
+	cr_assert_eq(chmod(base, 0711), 0);
+	snprintf(path, sizeof path, "%s/one", base);
+	cr_assert_eq(chmod(path, 0711), 0);
+	snprintf(path, sizeof path, "%s/one/a.csv", base);
+	cr_assert_eq(chmod(path, 0), 0);
+	child = fork();
+	if (child == 0) {
+		if (geteuid() == 0 && setuid(65534) != 0)
+			_exit(2);
+		_exit(resolve("a.csv", out) == ST_DENIED && strstr(out, "a.csv is not readable") != NULL ? 0 : 1);
+	}
+	cr_assert_eq(waitpid(child, &ended, 0), child);
+	cr_assert_eq(ended, 0);
 }
 
 Test(data_paths, a_missing_file_is_named_with_the_roots, .init = setup, .fini = teardown)
