@@ -10,13 +10,7 @@
 
 #include <stddef.h>
 
-double fsum_abs(const real *x, size_t n);                /* sum of |x_i| */
-double fsum_squares(const real *x, size_t n);            /* sum of x_i^2 */
-double fsum_dot(const real *x, const real *y, size_t n); /* sum of x_i y_i */
-
-/* The same over float in both builds. */
-double fsum_abs_f32(const float *x, size_t n);
-double fsum_squares_f32(const float *x, size_t n);
-double fsum_dot_f32(const float *x, const float *y, size_t n);
+double fsum_abs(const real *x, size_t n);     /* sum of |x_i| */
+double fsum_squares(const real *x, size_t n); /* sum of x_i^2 */
 
 #endif

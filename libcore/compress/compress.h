@@ -83,9 +83,6 @@ MUST_CHECK enum status compress_config_check(const struct compress_config *cfg, 
 MUST_CHECK enum status compress_parse(struct compress_config *out, const char *text,
 				      struct error *err);
 
-/* The text that compress_parse() reads back into the same; out holds COMPRESS_TEXT_LEN bytes. */
-void compress_format(char out[COMPRESS_TEXT_LEN], const struct compress_config *cfg);
-
 /* Parameters that top-k and random-k keep of n: min(n, k), or max(1, ceil(n ppm / 10^6)); n for
  * others. */
 size_t compress_kept(const struct compress_config *cfg, size_t n);

@@ -1,4 +1,4 @@
-/* Compressors as people write them: "top-k(1%)", and back. */
+/* Compressors as people write them: "top-k(1%)". */
 #include "libcore/base/nearest.h"
 #include "libcore/compress/compress.h"
 
@@ -175,45 +175,4 @@ enum status compress_parse(struct compress_config *out, const char *text, struct
 		return st;
 	}
 	return unknown(text, p.name, err);
-}
-
-/* Per million as a percentage, without zeros at the end. */
-static void format_percent(char *out, size_t room, const char *name, uint32_t ppm)
-{
-	int len = snprintf(out, room, "%s(%u.%04u", name, ppm / 10000, ppm % 10000);
-
-	while (out[len - 1] == '0')
-		len--;
-	if (out[len - 1] == '.')
-		len--;
-	(void)snprintf(out + len, room - (size_t)len, "%%)");
-}
-
-void compress_format(char out[COMPRESS_TEXT_LEN], const struct compress_config *cfg)
-{
-	const char *name = (size_t)cfg->kind < N_NAMES ? names[cfg->kind] : "unknown";
-
-	(void)snprintf(out, COMPRESS_TEXT_LEN, "%s", name);
-	switch (cfg->kind) {
-	case COMPRESS_SIGN:
-		if (cfg->keep_zeros)
-			(void)snprintf(out, COMPRESS_TEXT_LEN, "sign(keep-zeros)");
-		break;
-	case COMPRESS_TOPK:
-	case COMPRESS_RANDK:
-		if (cfg->k > 0)
-			(void)snprintf(out, COMPRESS_TEXT_LEN, "%s(%u)", name, cfg->k);
-		else
-			format_percent(out, COMPRESS_TEXT_LEN, name, cfg->ppm);
-		break;
-	case COMPRESS_QSGD:
-		(void)snprintf(out, COMPRESS_TEXT_LEN, "qsgd(%u%s)", cfg->levels,
-			       cfg->scaled ? "" : ",unscaled");
-		break;
-	case COMPRESS_IDENTITY:
-	case COMPRESS_INT8:
-	case COMPRESS_INT4:
-	case COMPRESS_BF16:
-		break;
-	}
 }

@@ -191,13 +191,6 @@ void exchange_dense(struct exchange *e, struct exchange_frame *out, uint32_t seg
 	out->len = compress_encode(e->identity, e->bytes, replica_at(&e->own, segment), n, NULL);
 }
 
-size_t exchange_bound(const struct exchange *e, size_t n, bool dense)
-{
-	const struct compress_config identity = compress_config_default();
-
-	return compress_bound(dense ? &identity : &e->cfg.compress, n);
-}
-
 static enum status take_difference(struct exchange *e, struct replica *r, uint32_t rank, uint64_t round,
 		uint32_t segment, const struct exchange_frame *f, struct error *err)
 {

@@ -61,8 +61,6 @@ MUST_CHECK enum status exchange_advance(struct exchange *e, struct exchange_fram
 		uint32_t segment, const real *x, struct error *err);
 /* The own replica's segment as it is. */
 void exchange_dense(struct exchange *e, struct exchange_frame *out, uint32_t segment);
-/* Most bytes of a frame of n parameters. */
-size_t exchange_bound(const struct exchange *e, size_t n, bool dense);
 
 /* A frame of the rank behind slot. ST_PROTO: a number that is not the next one, bytes that are none of
  * the compressor's, or a hash that differs; the replica is then worth nothing and the link must close. */

@@ -1,61 +1,46 @@
-/* Compressors as text and their checks: what is accepted comes back, what is refused gets words. */
+/* Compressors as text and their checks: what is accepted, what is refused and in which words. */
 #include "libcore/compress/compress.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
 static const struct {
-	const char *text, *back;
+	const char *text;
 	struct compress_config cfg;
 } accepted[] = {
 		{"identity",
-		 "identity",
 		 {.kind = COMPRESS_IDENTITY, .ppm = 10000, .levels = 15, .scaled = true}},
 		{"sign",
-		 "sign",
 		 {.kind = COMPRESS_SIGN, .ppm = 10000, .levels = 15, .scaled = true}},
 		{"sign(keep-zeros)",
-		 "sign(keep-zeros)",
 		 {.kind = COMPRESS_SIGN,
 		  .ppm = 10000,
 		  .levels = 15,
 		  .scaled = true,
 		  .keep_zeros = true}},
 		{"top-k(1%)",
-		 "top-k(1%)",
 		 {.kind = COMPRESS_TOPK, .ppm = 10000, .levels = 15, .scaled = true}},
 		{"top-k(10000ppm)",
-		 "top-k(1%)",
 		 {.kind = COMPRESS_TOPK, .ppm = 10000, .levels = 15, .scaled = true}},
 		{"top-k(0.1%)",
-		 "top-k(0.1%)",
 		 {.kind = COMPRESS_TOPK, .ppm = 1000, .levels = 15, .scaled = true}},
 		{"top-k(0.0001%)",
-		 "top-k(0.0001%)",
 		 {.kind = COMPRESS_TOPK, .ppm = 1, .levels = 15, .scaled = true}},
 		{"top-k(12.34%)",
-		 "top-k(12.34%)",
 		 {.kind = COMPRESS_TOPK, .ppm = 123400, .levels = 15, .scaled = true}},
 		{"top-k(100)",
-		 "top-k(100)",
 		 {.kind = COMPRESS_TOPK, .k = 100, .levels = 15, .scaled = true}},
 		{"random-k(100%)",
-		 "random-k(100%)",
 		 {.kind = COMPRESS_RANDK, .ppm = 1000000, .levels = 15, .scaled = true}},
 		{"qsgd(1)",
-		 "qsgd(1)",
 		 {.kind = COMPRESS_QSGD, .ppm = 10000, .levels = 1, .scaled = true}},
 		{"qsgd(300,unscaled)",
-		 "qsgd(300,unscaled)",
 		 {.kind = COMPRESS_QSGD, .ppm = 10000, .levels = 300}},
 		{"int8",
-		 "int8",
 		 {.kind = COMPRESS_INT8, .ppm = 10000, .levels = 15, .scaled = true}},
 		{"int4",
-		 "int4",
 		 {.kind = COMPRESS_INT4, .ppm = 10000, .levels = 15, .scaled = true}},
 		{"bf16",
-		 "bf16",
 		 {.kind = COMPRESS_BF16, .ppm = 10000, .levels = 15, .scaled = true}},
 };
 
@@ -65,18 +50,15 @@ static bool same(const struct compress_config *a, const struct compress_config *
 	       a->scaled == b->scaled && a->keep_zeros == b->keep_zeros && a->seed == b->seed;
 }
 
-Test(text, every_kind_is_read_and_written_back)
+Test(text, every_kind_is_read)
 {
 	for (size_t i = 0; i < sizeof accepted / sizeof accepted[0]; i++) {
 		struct compress_config cfg = {0};
-		char text[COMPRESS_TEXT_LEN];
 		struct error err = {0};
 
 		cr_assert_eq(compress_parse(&cfg, accepted[i].text, &err), ST_OK, "%s: %s",
 			     accepted[i].text, err.msg);
 		cr_assert(same(&cfg, &accepted[i].cfg), "%s", accepted[i].text);
-		compress_format(text, &cfg);
-		cr_assert_str_eq(text, accepted[i].back);
 	}
 }
 
