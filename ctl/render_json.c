@@ -477,6 +477,7 @@ void json_topology(struct page *p, const struct control_job *job, const struct g
 		if (!topology_has_place(job, r->rank))
 			continue;
 		o = topology_rank(r);
+		set(o, "degree", integer(graph_degree(g, r->rank < graph_n(g) ? r->rank : i)));
 		set(o, "neighbours", edges_array(g, r->rank < graph_n(g) ? r->rank : i, job->stages == 0));
 		if (r->n_stages > 0)
 			set(o, "stages", stages_array(r));

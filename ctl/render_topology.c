@@ -169,7 +169,7 @@ static double neighbours_text(char out[TABLE_CELL_SIZE], const struct control_jo
 void render_topology(struct page *p, const struct control_job *job, const struct graph *g, double gap)
 {
 	static const struct table_column columns[] = {{"RANK", true, 0}, {"NODE", false, 0}, {"STATE", false, 2},
-		{"OWN", true, 1}, {"NEIGHBOURS", false, 0}};
+		{"DEGREE", true, 3}, {"OWN", true, 1}, {"NEIGHBOURS", false, 0}};
 	char id[ID_SHORT_SIZE], text[TABLE_CELL_SIZE], label[80];
 	struct table t;
 
@@ -188,6 +188,7 @@ void render_topology(struct page *p, const struct control_job *job, const struct
 		table_put(&t, PAINT_PLAIN, "%u", i);
 		table_put(&t, PAINT_PLAIN, "%s", label);
 		table_put(&t, PAINT_PLAIN, "%s", topology_state(job, i));
+		table_put(&t, PAINT_PLAIN, "%u", graph_degree(g, i));
 		if (topology_is_present(job, i))
 			table_put(&t, PAINT_PLAIN, "%.3f", own);
 		else
