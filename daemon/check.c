@@ -74,13 +74,6 @@ static enum status check_compressor(const struct job_spec *s, const struct algo 
 	return st;
 }
 
-static int is_one_peer(const struct job_spec *s)
-{
-	struct topology t;
-
-	return topology_parse(&t, s->topology, NULL) == ST_OK && t.kind == TOPOLOGY_ONE_PEER;
-}
-
 /* A rank that comes late starts from a neighbour's parameters, and counts its steps as they do. */
 static enum status check_elastic(const struct job_spec *s, const struct algo *a, struct error *err)
 {
@@ -127,7 +120,7 @@ static enum status check_algorithm(const struct job_spec *s, struct error *err)
 	if (a.every_step && s->period != 1)
 		return error_set(err, ST_INVALID, "algorithm: %s exchanges in every step, found period %u, allowed: 1", name,
 				s->period);
-	if (algo_has_replicas(&a) && is_one_peer(s)) {
+	if (algo_has_replicas(&a) && job_spec_is_one_peer(s)) {
 		(void)error_set(err, ST_INVALID, "algorithm: %s sends differences to replicas, and %s is directed: a rank hears from one "
 				"neighbour and is heard by another", name, s->topology);
 		error_hint(err, "take `topology: exponential`, or d-adam or d-psgd, which send parameters");

@@ -32,6 +32,15 @@ bool job_spec_is_pipeline(const struct job_spec *spec)
 	return spec->algorithm == JOB_PPRS || spec->algorithm == JOB_AGD || spec->algorithm == JOB_GD;
 }
 
+bool job_spec_is_one_peer(const struct job_spec *spec)
+{
+	static const char word[] = "one-peer-exponential", space[] = " \t\n\v\f\r";
+	const char *at = spec->topology + strspn(spec->topology, space);
+	size_t n = strlen(word);
+
+	return strncmp(at, word, n) == 0 && at[n + strspn(at + n, space)] == '\0';
+}
+
 /* The first of these keys that was given, or NULL. */
 static const char *first_given(const struct settings *s, const char *const *keys, size_t n)
 {
@@ -49,15 +58,10 @@ static bool is_sgd(const struct job_spec *spec)
 			spec->algorithm == JOB_CENTRAL_SGD;
 }
 
-static bool is_one_peer(const struct job_spec *spec)
-{
-	return strcmp(spec->topology, "one-peer-exponential") == 0;
-}
-
 /* Differences to what was sent last: to the same neighbours in every round, and whole parameters. */
 static bool may_send_deltas(const struct job_spec *spec)
 {
-	return (spec->algorithm == JOB_D_ADAM || spec->algorithm == JOB_D_PSGD) && !is_one_peer(spec);
+	return (spec->algorithm == JOB_D_ADAM || spec->algorithm == JOB_D_PSGD) && !job_spec_is_one_peer(spec);
 }
 
 static enum status check_family(const struct settings *s, const struct job_spec *spec, struct error *err)
@@ -71,7 +75,7 @@ static enum status check_family(const struct settings *s, const struct job_spec 
 	}
 	if (spec->delta == JOB_ZSTD_ON && !may_send_deltas(spec)) {
 		(void)settings_refuse(s, err, "wire.delta", "found 'on', allowed with %s%s: auto, off", name,
-				is_one_peer(spec) ? " over one-peer-exponential" : "");
+				job_spec_is_one_peer(spec) ? " over one-peer-exponential" : "");
 		error_hint(err, "only d-adam and d-psgd send their whole parameters to the same neighbours in every round");
 		return ST_INVALID;
 	}

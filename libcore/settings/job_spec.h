@@ -117,6 +117,10 @@ MUST_CHECK enum status job_spec_parse(struct job_spec *out, const char *source, 
 /* Is it a pipeline job (pprs, agd, gd): one model cut into stages, instead of one model per rank? */
 bool job_spec_is_pipeline(const struct job_spec *spec);
 
+/* Is the topology the directed one-peer-exponential, also with white space around the word, which
+ * topology_parse skips too? */
+bool job_spec_is_one_peer(const struct job_spec *spec);
+
 /* How many stages rank r of a placed pipeline owns: the times that the r-th distinct node of `place`
  * stands there; 0 when there are fewer nodes. */
 uint32_t job_spec_placed_stages(const struct job_spec *spec, uint32_t rank);
