@@ -348,6 +348,34 @@ Test(rounds, one_rank_alone_takes_all_its_steps)
 	graph_destroy(g);
 }
 
+/* W = I, and one worker: whoever has no links ends with the bits of Adam alone. */
+Test(rounds, ranks_without_links_are_plain_adam_each)
+{
+	for (uint32_t n = 1; n <= 4; n += 3) {
+		struct graph *g = NULL;
+		struct sim_config cfg;
+		struct sim *s;
+
+		cr_assert_eq(graph_from_edges(&g, n, NULL, 0, NULL), ST_OK);
+		cfg = config(g, n);
+		cfg.steps = 101;
+		s = sim_create(&cfg);
+		run(s);
+		for (uint32_t k = 0; k < n; k++) {
+			real x[D], m[D] = {0}, v[D] = {0}, grad[D];
+
+			init(NULL, k, x);
+			for (uint64_t t = 0; t < cfg.steps; t++) {
+				bowl(NULL, k, t, x, grad);
+				optim_step(&cfg.optim, x, m, v, grad, D, t);
+			}
+			cr_assert_arr_eq(sim_state(s, k)->x, x, sizeof x, "rank %u of %u", k, n);
+		}
+		sim_destroy(s);
+		graph_destroy(g);
+	}
+}
+
 /* Ranks stand still but for the rounds; only what short rounds exchange comes together in them. */
 static void check_short_round(void *user, struct sim *s, uint32_t rank, uint64_t round, uint64_t step)
 {
