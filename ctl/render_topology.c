@@ -1,8 +1,9 @@
 /* A job's graph as text and for Graphviz. See render_topology.h. */
 #include "ctl/render_topology.h"
 
-#include "ctl/table.h"
+#include "ctl/render_arcs.h"
 #include "ctl/show.h"
+#include "ctl/table.h"
 #include "libcore/base/mem.h"
 #include "libcore/topology/weights.h"
 
@@ -196,6 +197,7 @@ void render_topology(struct page *p, const struct control_job *job, const struct
 		table_put(&t, PAINT_PLAIN, "%s", text);
 	}
 	table_render(p, &t, 0);
+	render_arcs(p, job, g);
 }
 
 /* Bytes of a round over a directed link, as the ranks that stand in the graph have counted them. */
