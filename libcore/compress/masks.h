@@ -8,6 +8,7 @@
 #ifndef LIBCORE_COMPRESS_MASKS_H
 #define LIBCORE_COMPRESS_MASKS_H
 
+#include "libcore/base/kernel.h"
 #include "libcore/compress/kinds.h"
 
 typedef real masks_four __attribute__((vector_size(4 * sizeof(real))));
@@ -93,6 +94,45 @@ static inline uint64_t masks_reaching(const real *restrict x, real_ibits thresho
 	}
 	return masks_pack(lane);
 }
+
+/* The same with AVX-512, where sixteen verdicts are one instruction. */
+#if defined(KERNEL_V4) && !defined(DADAM_REAL_DOUBLE)
+#define MASKS_V4
+#define MASKS_LESS 17 /* the instructions' numbers for <, false for NaN, and >= */
+#define MASKS_REACHES 5
+typedef float masks_sixteen __attribute__((vector_size(64)));
+typedef int32_t masks_sixteen_bits __attribute__((vector_size(64)));
+
+KERNEL_V4 static inline uint64_t masks_negative_v4(const float *restrict x)
+{
+	const masks_sixteen zero = {0};
+	uint64_t bits = 0;
+
+#pragma GCC unroll 4
+	for (int k = 48; k >= 0; k -= 16) {
+		masks_sixteen v;
+
+		memcpy(&v, x + k, sizeof v);
+		bits = bits << 16 | (uint16_t)__builtin_ia32_cmpps512_mask(v, zero, MASKS_LESS, -1, 4);
+	}
+	return bits;
+}
+
+KERNEL_V4 static inline uint64_t masks_reaching_v4(const float *restrict x, int32_t threshold)
+{
+	uint64_t bits = 0;
+
+#pragma GCC unroll 4
+	for (int k = 48; k >= 0; k -= 16) {
+		masks_sixteen_bits v;
+
+		memcpy(&v, x + k, sizeof v);
+		v &= REAL_MAGNITUDE;
+		bits = bits << 16 | (uint16_t)__builtin_ia32_cmpd512_mask(v, v * 0 + threshold, MASKS_REACHES, -1);
+	}
+	return bits;
+}
+#endif
 
 /* One bit each: a word of 32 verdicts meets them in vectors, without a shift of its own for every lane. */
 #define MASKS_FOUR(first) 1U << (first), 2U << (first), 4U << (first), 8U << (first)

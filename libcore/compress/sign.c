@@ -37,22 +37,33 @@ double sign_bits_and_sum(uint8_t *restrict bits, double sum, const double *restr
 	return add_one_by_one(sum, x, n);
 }
 #else
-#define AHEAD 8 /* blocks that are looked at before their sums are added */
+#define AHEAD 8  /* blocks that are looked at before their sums are added */
+#define FOLDED 4 /* lanes that are left of a block: vectors of fewer cost more than they save */
 
-/* What the lanes found in a block. */
+/* What the lanes found in a block: in the first FOLDED of them. */
 struct found {
 	double sum[LANES];     /* of magnitudes */
 	uint32_t least[LANES]; /* of magnitudes as integers, less 1: zero comes out greatest */
 };
 
+/* Half of the lanes into the other half. */
+KERNEL_BODY void fold(struct found *f, size_t half)
+{
+	for (size_t k = 0; k < half; k++) {
+		f->sum[k] += f->sum[k + half];
+		f->least[k] = f->least[k + half] < f->least[k] ? f->least[k + half] : f->least[k];
+	}
+}
+
 /* The signs of n numbers (a multiple of BLOCK), and what is to be known of each block. The lanes must stay in
  * memory for gcc: taken apart into scalars they are not made vectors again. */
-KERNEL static void look(struct found *restrict f, uint8_t *restrict bits, const float *restrict x, size_t n)
+KERNEL_BODY void look_with(uint64_t negative(const float *restrict), struct found *restrict f, uint8_t *restrict bits,
+		const float *restrict x, size_t n)
 {
 	for (size_t i = 0; i < n; i += BLOCK, f++) {
 		for (size_t j = i; j < i + BLOCK; j += 64) {
 			kernel_read_ahead(x + j, 64 * sizeof *x);
-			bytes_store_u64(bits + j / 8, masks_negative(x + j));
+			bytes_store_u64(bits + j / 8, negative(x + j));
 		}
 		for (size_t k = 0; k < LANES; k++) {
 			f->sum[k] = 0;
@@ -66,8 +77,25 @@ KERNEL static void look(struct found *restrict f, uint8_t *restrict bits, const 
 				f->least[k] = m - 1 < f->least[k] ? m - 1 : f->least[k];
 				f->sum[k] += (double)real_of_bits(m);
 			}
+		for (size_t half = LANES / 2; half >= FOLDED; half /= 2)
+			fold(f, half);
 	}
 }
+
+KERNEL static void look(struct found *restrict f, uint8_t *restrict bits, const float *restrict x, size_t n)
+{
+	look_with(masks_negative, f, bits, x, n);
+}
+
+#ifdef MASKS_V4
+KERNEL_V4 static void look_v4(struct found *restrict f, uint8_t *restrict bits, const float *restrict x, size_t n)
+{
+	look_with(masks_negative_v4, f, bits, x, n);
+}
+#define LOOK (KERNEL_HAS_V4 ? look_v4 : look)
+#else
+#define LOOK look
+#endif
 
 /* The exponent of the lowest bit that is set: s, positive and normal, is a multiple of 2 to it. */
 static inline int lowest_bit(double s)
@@ -93,24 +121,15 @@ static inline int common_unit(const struct found *f)
 {
 	uint32_t least = f->least[0];
 
-	for (size_t k = 1; k < LANES; k++)
+	for (size_t k = 1; k < FOLDED; k++)
 		least = f->least[k] < least ? f->least[k] : least;
 	return (int)(((uint64_t)least + 1) >> 23) - 150;
-}
-
-static inline double total(const double lane[LANES])
-{
-	double half[LANES / 2];
-
-	for (size_t k = 0; k < LANES / 2; k++)
-		half[k] = lane[k] + lane[k + LANES / 2];
-	return ((half[0] + half[4]) + (half[1] + half[5])) + ((half[2] + half[6]) + (half[3] + half[7]));
 }
 
 /* sum + |x_i| of a block, one after the other, or so as if. */
 static inline double add_block(double sum, const struct found *f, const float *x)
 {
-	double together = sum + total(f->sum);
+	double together = sum + ((f->sum[0] + f->sum[2]) + (f->sum[1] + f->sum[3]));
 	int unit = common_unit(f);
 
 	if (sum > 0 && lowest_bit(sum) < unit)
@@ -125,7 +144,7 @@ double sign_bits_and_sum(uint8_t *restrict bits, double sum, const float *restri
 	for (size_t i = 0; i < n; i += AHEAD * BLOCK) {
 		size_t some = n - i < AHEAD * BLOCK ? n - i : AHEAD * BLOCK;
 
-		look(f, bits + i / 8, x + i, some);
+		LOOK(f, bits + i / 8, x + i, some);
 		for (size_t b = 0; b < some / BLOCK; b++)
 			sum = add_block(sum, &f[b], x + i + b * BLOCK);
 	}

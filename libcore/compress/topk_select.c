@@ -126,8 +126,8 @@ static inline size_t put_indices(uint32_t *restrict index, size_t found, uint32_
 
 /* Indices from `from` on of numbers that reach the threshold, ascending, until room is full.
  * Returns how many; *end is where the search stopped, n when it saw all. */
-KERNEL static size_t gather(uint32_t *restrict index, size_t room, const real *restrict x,
-			    size_t from, size_t n, real_bits threshold, size_t *end)
+KERNEL_BODY size_t gather_with(uint64_t reaching(const real *restrict, real_ibits), uint32_t *restrict index, size_t room,
+		const real *restrict x, size_t from, size_t n, real_bits threshold, size_t *end)
 {
 	size_t found = 0, i = from;
 
@@ -135,7 +135,7 @@ KERNEL static size_t gather(uint32_t *restrict index, size_t room, const real *r
 		uint64_t left;
 
 		kernel_read_ahead(x + i, 64 * sizeof *x);
-		left = masks_reaching(x + i, (real_ibits)threshold);
+		left = reaching(x + i, (real_ibits)threshold);
 		if (room - found <= 64) /* one more is written than found */
 			break;
 		/* most words of 1 % hold at most two, and a branch for every one would be guessed wrong */
@@ -150,6 +150,23 @@ KERNEL static size_t gather(uint32_t *restrict index, size_t room, const real *r
 	*end = i;
 	return found;
 }
+
+KERNEL static size_t gather(uint32_t *restrict index, size_t room, const real *restrict x, size_t from, size_t n,
+		real_bits threshold, size_t *end)
+{
+	return gather_with(masks_reaching, index, room, x, from, n, threshold, end);
+}
+
+#ifdef MASKS_V4
+KERNEL_V4 static size_t gather_v4(uint32_t *restrict index, size_t room, const real *restrict x, size_t from, size_t n,
+		real_bits threshold, size_t *end)
+{
+	return gather_with(masks_reaching_v4, index, room, x, from, n, threshold, end);
+}
+#define GATHER (KERNEL_HAS_V4 ? gather_v4 : gather)
+#else
+#define GATHER gather
+#endif
 
 KERNEL static size_t count_above(const real_bits *restrict list, size_t n, real_bits limit)
 {
@@ -220,7 +237,7 @@ static void select_slowly(struct compress *c, const real *x, size_t n, size_t k)
 		found += magnitude >= kth;
 		equals -= magnitude == kth;
 	}
-	(void)gather(c->index + found, c->n_index - found, x, i, n, kth + 1, &end);
+	(void)GATHER(c->index + found, c->n_index - found, x, i, n, kth + 1, &end);
 }
 
 void topk_select(struct compress *c, const real *x, size_t n, size_t k)
@@ -232,10 +249,10 @@ void topk_select(struct compress *c, const real *x, size_t n, size_t k)
 		threshold = sampled_threshold(c->magnitude, x, n, k, SAMPLE_RUN);
 		threshold = threshold > 0 ? threshold : 1; /* among zeros, first what is none */
 	}
-	found = gather(c->index, c->n_index, x, 0, n, threshold, &end);
+	found = GATHER(c->index, c->n_index, x, 0, n, threshold, &end);
 	if (end == n && found < k && threshold > 1) { /* runs were alike inside: one by one */
 		threshold = sampled_threshold(c->magnitude, x, n, k, 1);
-		found = gather(c->index, c->n_index, x, 0, n, threshold, &end);
+		found = GATHER(c->index, c->n_index, x, 0, n, threshold, &end);
 	}
 	if (end < n || found < k)
 		select_slowly(c, x, n, k);
