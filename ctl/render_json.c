@@ -129,6 +129,20 @@ static json_t *split_roots(const char *roots)
 	return list;
 }
 
+/* null: the state directory can be written. */
+static json_t *trouble_object(const struct control_status *s)
+{
+	json_t *o;
+
+	if (*s->unwritten.msg == '\0')
+		return json_null();
+	o = json_object();
+	set(o, "since", when(s->unwritten_ms));
+	set(o, "why", text(s->unwritten.msg));
+	set(o, "hint", text_or_null(s->unwritten.hint));
+	return o;
+}
+
 static json_t *node_object(const struct control_status *s)
 {
 	json_t *node = json_object();
@@ -145,6 +159,7 @@ static json_t *node_object(const struct control_status *s)
 	set(node, "loop_lag_seconds", number((double)s->loop_lag_us / 1e6));
 	set(node, "resident_bytes", integer(s->resident_bytes));
 	set(node, "state_dir", text(s->state_dir));
+	set(node, "state_trouble", trouble_object(s));
 	set(node, "data_roots", split_roots(s->data_roots));
 	return node;
 }

@@ -106,6 +106,23 @@ size_t render_jobs(struct page *p, const struct control_job *jobs, size_t n, int
 
 const char render_open_means[] = "no keys: anyone on this network can join, take models and start jobs";
 
+/* Without its disk a node goes on, but a restart would find the state of before. */
+static void put_unwritten(struct page *p, const struct control_status *s)
+{
+	char at[SHOW_SIZE], age[SHOW_SIZE];
+
+	if (*s->unwritten.msg == '\0')
+		return;
+	show_time(at, s->unwritten_ms);
+	show_seconds(age, p->view.now_ms > s->unwritten_ms ? (double)(p->view.now_ms - s->unwritten_ms) / 1000 : 0);
+	page_put(p, "  ");
+	page_paint(p, PAINT_BAD, "CANNOT BE WRITTEN");
+	page_put(p, " since %s (%s ago)\n           ", at, age);
+	page_clean(p, s->unwritten.msg);
+	page_put(p, "\n           ");
+	page_clean(p, s->unwritten.hint);
+}
+
 static void put_health(struct page *p, const struct control_status *s)
 {
 	char resident[SHOW_SIZE];
@@ -123,6 +140,7 @@ static void put_health(struct page *p, const struct control_status *s)
 	page_put(p, "\n  health   loop lag %.1f ms   resident %s\n", (double)s->loop_lag_us / 1000, resident);
 	page_put(p, "  state    ");
 	page_clean(p, s->state_dir);
+	put_unwritten(p, s);
 	page_put(p, "\n  data     ");
 	page_clean(p, *s->data_roots != '\0' ? s->data_roots : "none (data.roots of dadamd.yaml)");
 	page_put(p, "\n  jobs     %u running, %u waiting\n", s->jobs_running, s->jobs_waiting);

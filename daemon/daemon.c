@@ -24,6 +24,7 @@
 #define SWEEP_MS 1000U
 #define LEAVE_SWEEP_MS 20U
 #define LEAVE_MS 5000U
+#define REWRITE_MS 5000U /* between attempts to write a state directory that could not be written */
 #define DEFAULT_PORT "17326"
 
 /* An event that came up while actions were carried out. */
@@ -218,6 +219,35 @@ static void on_trouble(void *data, const struct error *err)
 	LOG(d->log, LOG_WARN, "state directory", "why=\"%s\" hint=\"%s\"", err->msg, err->hint);
 }
 
+/* Told in the log once; `dadamctl status` shows the last error until writes work again. */
+static void on_writes(void *data, const struct error *err)
+{
+	struct daemon *d = data;
+
+	if (err == NULL) {
+		LOG(d->log, LOG_INFO, "state directory written again", "state=%s", d->cfg->state_dir);
+		d->unwritten = (struct error){0};
+		return;
+	}
+	LOG(d->log, d->unwritten.status == ST_OK ? LOG_WARN : LOG_DEBUG, "state directory", "why=\"%s\" hint=\"%s\"", err->msg, err->hint);
+	if (d->unwritten.status == ST_OK) {
+		d->unwritten_ms = clock_wall_ms();
+		d->rewrite_ms = uv_now(&d->loop) + REWRITE_MS;
+	}
+	d->unwritten = *err;
+	error_hint(&d->unwritten, "%s%sit is tried again every %u s", err->hint, err->hint[0] != '\0' ? "; " : "", REWRITE_MS / 1000);
+}
+
+/* The members are written too: when only log lines were lost, something must find out that the disk works. */
+static void rewrite(struct daemon *d)
+{
+	if (d->unwritten.status == ST_OK || uv_now(&d->loop) < d->rewrite_ms)
+		return;
+	d->rewrite_ms = uv_now(&d->loop) + REWRITE_MS;
+	put_members(d);
+	store_retry(d->store);
+}
+
 /* ---- birth ---- */
 
 static void on_signal(uv_signal_t *s, int signum);
@@ -314,7 +344,7 @@ static void load_members(struct daemon *d)
 
 static enum status start(struct daemon *d, int *state_failed, struct error *err)
 {
-	const struct store_host host = {d, wake_loop, on_trouble};
+	const struct store_host host = {d, wake_loop, on_trouble, on_writes};
 	struct node_event ev = {.type = NODE_EV_START};
 	enum status st;
 
@@ -435,6 +465,7 @@ static void on_sweep(uv_timer_t *t)
 	if (d->phase == DAEMON_RUNNING) {
 		clients_sweep(d);
 		supervisor_sweep(&d->supervisor);
+		rewrite(d);
 	} else if (d->phase == DAEMON_LEAVING) {
 		if (d->workers == NULL)
 			close_all(d);

@@ -19,10 +19,7 @@ enum daemon_phase {
 	DAEMON_CLOSING  /* everything is being closed */
 };
 
-struct peer;   /* Does it listen beyond loopback? Without keys whoever reaches it may do all. */
-int daemon_is_open(const struct daemon *d);
-
-/* peers.c */
+struct peer;   /* peers.c */
 struct worker; /* workers.c */
 struct client; /* clients.c */
 struct late;   /* daemon.c */
@@ -43,6 +40,9 @@ struct daemon {
 	struct clock *clock;
 	struct resolver *resolver;
 	char trouble[400]; /* the resolver's last */
+	struct error unwritten; /* of the state directory, the last; status ST_OK: it can be written */
+	uint64_t unwritten_ms;  /* Unix time of the first since it could */
+	uint64_t rewrite_ms;    /* when it is tried again */
 	struct listener *peer_door, *control_door;
 	struct peer *peers;
 	unsigned n_greeting; /* accepted, no good frame yet */

@@ -39,6 +39,8 @@ static void get_status(void *data, struct control_status *out)
 	out->loop_lag_us = clock_lag_us(d->clock);
 	out->resident_bytes = resident_bytes();
 	out->open = daemon_is_open(d);
+	out->unwritten = d->unwritten;
+	out->unwritten_ms = d->unwritten.status != ST_OK ? d->unwritten_ms : 0;
 	(void)snprintf(out->state_dir, sizeof out->state_dir, "%s", d->cfg->state_dir);
 	for (size_t i = 0; i < d->cfg->n_data_roots && used < sizeof out->data_roots; i++)
 		used += (size_t)snprintf(out->data_roots + used, sizeof out->data_roots - used, "%s%s", i > 0 ? ":" : "",

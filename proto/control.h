@@ -206,6 +206,8 @@ struct control_status {
 	uint8_t open;                  /* listens beyond loopback without a key */
 	char state_dir[256];
 	char data_roots[1024];         /* joined by ':' */
+	struct error unwritten;        /* why the state directory cannot be written; msg empty: it can */
+	uint64_t unwritten_ms;         /* Unix time: since when */
 };
 
 struct control_response {

@@ -133,6 +133,15 @@ static const struct map_field place[] = {
 #undef T
 static const struct map map_place = MAP_OF(control_place, dadam__place__descriptor, place);
 
+#define T struct error
+static const struct map_field error_rows[] = {
+		MAP_UINT_(1, T, status, 0, CODEC_MAX_STATUS),
+		MAP_LINES_(2, T, msg),
+		MAP_LINES_(3, T, hint),
+};
+#undef T
+static const struct map map_error = MAP_OF(error, dadam__error__descriptor, error_rows);
+
 #define T struct control_status
 static const struct map_field info[] = {
 		MAP_BYTES_(1, T, node, 0),
@@ -151,18 +160,11 @@ static const struct map_field info[] = {
 		MAP_BOOL_(14, T, open),
 		MAP_LINE_(15, T, state_dir),
 		MAP_LINE_(16, T, data_roots),
+		MAP_SUB_(17, T, unwritten, 0, &map_error),
+		MAP_ANY_(18, T, unwritten_ms),
 };
 #undef T
 static const struct map map_status = MAP_OF(control_status, dadam__status__descriptor, info);
-
-#define T struct error
-static const struct map_field error_rows[] = {
-		MAP_UINT_(1, T, status, 0, CODEC_MAX_STATUS),
-		MAP_LINES_(2, T, msg),
-		MAP_LINES_(3, T, hint),
-};
-#undef T
-static const struct map map_error = MAP_OF(error, dadam__error__descriptor, error_rows);
 
 #define T struct control_request
 static const struct map_field request[] = {

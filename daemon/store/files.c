@@ -16,9 +16,30 @@
 
 static const char seal_magic[8] = {'D', 'A', 'D', 'A', 'M', 'S', 'T', '1'};
 
+/* What helps against an error of the disk; "": nothing that we know of. */
+static const char *advice(int code)
+{
+	switch (code) {
+	case ENOSPC:
+	case EDQUOT:
+		return "make room on that disk (df -h says how full it is)";
+	case EROFS:
+		return "mount that disk so that it can be written";
+	case EACCES:
+	case EPERM:
+		return "let the user that dadamd runs as write there";
+	default:
+		return "";
+	}
+}
+
 static enum status failed(struct error *err, const char *what, const char *path)
 {
-	return error_set(err, ST_IO, "%s %s: %s", what, path, strerror(errno));
+	int code = errno;
+
+	(void)error_set(err, ST_IO, "%s %s: %s", what, path, strerror(code));
+	error_hint(err, "%s", advice(code));
+	return ST_IO;
 }
 
 enum status files_make_dirs(const char *path, struct error *err)
@@ -38,6 +59,19 @@ enum status files_make_dirs(const char *path, struct error *err)
 		part[i] = path[i];
 	}
 	return ST_OK;
+}
+
+enum status files_make_parent(const char *path, struct error *err)
+{
+	char dir[PATH_SIZE];
+	const char *slash = strrchr(path, '/');
+
+	if (slash == NULL || slash == path)
+		return ST_OK;
+	if ((size_t)(slash - path) >= sizeof dir)
+		return error_set(err, ST_INVALID, "path is too long: %.60s...", path);
+	(void)snprintf(dir, sizeof dir, "%.*s", (int)(slash - path), path);
+	return mkdir(dir, 0700) == 0 || errno == EEXIST ? ST_OK : failed(err, "cannot create directory", dir);
 }
 
 static enum status read_all(struct buf *out, int fd, size_t size, const char *path, struct error *err)

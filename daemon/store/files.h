@@ -10,6 +10,9 @@
 /* Create the directory and its parents, those that are missing with mode 0700. ST_IO. */
 MUST_CHECK enum status files_make_dirs(const char *path, struct error *err);
 
+/* Create the directory that the file of this path lies in, not that one's parents, with mode 0700. ST_IO. */
+MUST_CHECK enum status files_make_parent(const char *path, struct error *err);
+
 /* Append the whole file to out. ST_NOT_FOUND; ST_DATA (larger than max); ST_IO; ST_NOMEM. */
 MUST_CHECK enum status files_read(struct buf *out, const char *path, size_t max, struct error *err);
 

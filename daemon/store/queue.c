@@ -1,8 +1,10 @@
 /* The disk's thread. See queue.h.
  *
  *   queue_* ─► todo ─► the thread: work() ─► done ─► queue_poll() in the loop
+ *               ▲                      └─► failed, a write of that file as a whole: its bytes ─► kept
+ *               └──────────────────────────────────────────── queue_retry() ◄───────────────────────┘
  *
- * One lock guards both lists and the flag; no disk access happens under it. */
+ * One lock guards the lists, the flag and the count; no disk access happens under it. */
 #include "daemon/store/queue.h"
 
 #include "daemon/store/files.h"
@@ -24,6 +26,7 @@ struct task {
 	queue_read_fn done;
 	void *done_data;
 	struct queue_chunk chunk;
+	int owed; /* REPLACE: the last write of this file failed */
 	struct task *next;
 };
 
@@ -35,11 +38,13 @@ struct queue {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t work;
-	struct list todo, done;
-	size_t waiting_bytes; /* of todo */
+	struct list todo, done, kept;
+	size_t waiting_bytes; /* of todo and kept */
+	unsigned owing;       /* files whose last write failed; their tasks are in todo, at work or in kept */
+	int troubled;         /* the loop's: writes() was told of a failure */
 	int stopping;
 	void (*wake)(void *data);
-	queue_trouble_fn trouble;
+	queue_writes_fn writes;
 	void *data;
 };
 
@@ -62,6 +67,19 @@ static struct task *pop(struct list *l)
 	return t;
 }
 
+static struct task *task_create(enum task_type type, const char *path, struct error *err)
+{
+	struct task *t = mem_alloc(1, sizeof *t);
+
+	if (t == NULL) {
+		(void)error_set(err, ST_NOMEM, "no memory to queue for %s", path);
+		return NULL;
+	}
+	t->type = type;
+	(void)snprintf(t->path, sizeof t->path, "%s", path);
+	return t;
+}
+
 static void task_free(struct task *t)
 {
 	buf_fini(&t->bytes);
@@ -74,21 +92,65 @@ static void task_free(struct task *t)
 static void work(struct task *t)
 {
 	struct error *err = &t->chunk.error;
-	enum status st = ST_OK;
+	enum status st = t->type == TASK_READ ? ST_OK : files_make_parent(t->path, err);
 
 	switch (t->type) {
 	case TASK_REPLACE:
-		st = files_replace(t->path, t->bytes.data, t->bytes.len, err);
+		st = st == ST_OK ? files_replace(t->path, t->bytes.data, t->bytes.len, err) : st;
 		break;
 	case TASK_APPEND:
-		st = files_append(t->path, t->bytes.data, t->bytes.len, t->max, err);
+		st = st == ST_OK ? files_append(t->path, t->bytes.data, t->bytes.len, t->max, err) : st;
 		break;
 	case TASK_READ:
 		st = files_read_at(t->path, t->offset, t->chunk.bytes, t->max, &t->chunk.len, &t->chunk.total, err);
 		break;
 	}
 	err->status = st;
-	buf_fini(&t->bytes);
+}
+
+/* The last task for that file, when it is of that type and has not begun. Under the lock. */
+static struct task *find_waiting(struct queue *q, enum task_type type, const char *path)
+{
+	struct task *found = NULL;
+
+	for (struct task *t = q->todo.first; t != NULL; t = t->next)
+		if (t->type != TASK_READ && strcmp(t->path, path) == 0)
+			found = t;
+	return found != NULL && found->type == type ? found : NULL;
+}
+
+/* Who owes the file after t failed to write it: a newer task that waits, else one with the bytes of t, which is
+ * kept. NULL: no memory, nobody. Under the lock. */
+static struct task *heir_of(struct queue *q, struct task *t)
+{
+	struct task *heir = find_waiting(q, TASK_REPLACE, t->path);
+
+	if (heir != NULL)
+		return heir;
+	heir = task_create(TASK_REPLACE, t->path, NULL);
+	if (heir == NULL)
+		return NULL;
+	heir->bytes = t->bytes;
+	t->bytes = (struct buf){0};
+	q->waiting_bytes += heir->bytes.len;
+	push(&q->kept, heir);
+	return heir;
+}
+
+/* Count what is owed, now that t is done. Under the lock. */
+static void settle(struct queue *q, struct task *t)
+{
+	struct task *heir;
+
+	q->owing -= (unsigned)t->owed;
+	t->owed = 0;
+	if (t->type != TASK_REPLACE || t->chunk.error.status == ST_OK)
+		return;
+	heir = heir_of(q, t);
+	if (heir == NULL || heir->owed)
+		return;
+	heir->owed = 1;
+	q->owing++;
 }
 
 static struct task *next_task(struct queue *q)
@@ -113,6 +175,8 @@ static void *run(void *arg)
 	while ((t = next_task(q)) != NULL) {
 		work(t);
 		(void)pthread_mutex_lock(&q->lock);
+		settle(q, t);
+		buf_fini(&t->bytes);
 		push(&q->done, t);
 		(void)pthread_mutex_unlock(&q->lock);
 		q->wake(q->data);
@@ -122,7 +186,7 @@ static void *run(void *arg)
 
 /* ---- the loop ---- */
 
-enum status queue_start(struct queue **out, void (*wake)(void *data), queue_trouble_fn trouble, void *data,
+enum status queue_start(struct queue **out, void (*wake)(void *data), queue_writes_fn writes, void *data,
 		struct error *err)
 {
 	struct queue *q = mem_alloc(1, sizeof *q);
@@ -133,7 +197,7 @@ enum status queue_start(struct queue **out, void (*wake)(void *data), queue_trou
 	if (q == NULL)
 		return error_set(err, ST_NOMEM, "no memory for the disk's queue");
 	q->wake = wake;
-	q->trouble = trouble;
+	q->writes = writes;
 	q->data = data;
 	(void)pthread_mutex_init(&q->lock, NULL);
 	(void)pthread_cond_init(&q->work, NULL);
@@ -149,19 +213,6 @@ enum status queue_start(struct queue **out, void (*wake)(void *data), queue_trou
 	return ST_OK;
 }
 
-static struct task *task_create(enum task_type type, const char *path, struct error *err)
-{
-	struct task *t = mem_alloc(1, sizeof *t);
-
-	if (t == NULL) {
-		(void)error_set(err, ST_NOMEM, "no memory to queue for %s", path);
-		return NULL;
-	}
-	t->type = type;
-	(void)snprintf(t->path, sizeof t->path, "%s", path);
-	return t;
-}
-
 static void submit(struct queue *q, struct task *t)
 {
 	push(&q->todo, t);
@@ -169,15 +220,24 @@ static void submit(struct queue *q, struct task *t)
 	(void)pthread_cond_signal(&q->work);
 }
 
-/* The last task for that file, when it is of that type and has not begun. Under the lock. */
-static struct task *find_waiting(struct queue *q, enum task_type type, const char *path)
+/* Newer bytes have come: what is kept of that file is not worth a try any more. Its debt is the newer task's. Under
+ * the lock. */
+static void drop_kept(struct queue *q, struct task *newer)
 {
-	struct task *found = NULL;
+	struct list kept = q->kept;
 
-	for (struct task *t = q->todo.first; t != NULL; t = t->next)
-		if (t->type != TASK_READ && strcmp(t->path, path) == 0)
-			found = t;
-	return found != NULL && found->type == type ? found : NULL;
+	q->kept = (struct list){0};
+	while (kept.first != NULL) {
+		struct task *t = pop(&kept);
+
+		if (strcmp(t->path, newer->path) != 0) {
+			push(&q->kept, t);
+			continue;
+		}
+		newer->owed = t->owed;
+		q->waiting_bytes -= t->bytes.len;
+		task_free(t);
+	}
 }
 
 enum status queue_replace(struct queue *q, const char *path, struct buf *bytes, struct error *err)
@@ -199,12 +259,25 @@ enum status queue_replace(struct queue *q, const char *path, struct buf *bytes, 
 		t->bytes = waiting->bytes;
 		waiting->bytes = newer;
 	} else {
+		drop_kept(q, t);
 		submit(q, t);
 	}
 	(void)pthread_mutex_unlock(&q->lock);
 	if (waiting != NULL)
 		task_free(t);
 	return ST_OK;
+}
+
+void queue_retry(struct queue *q)
+{
+	(void)pthread_mutex_lock(&q->lock);
+	while (q->kept.first != NULL) {
+		struct task *t = pop(&q->kept);
+
+		q->waiting_bytes -= t->bytes.len;
+		submit(q, t);
+	}
+	(void)pthread_mutex_unlock(&q->lock);
 }
 
 void queue_append(struct queue *q, const char *path, const char *text, size_t max)
@@ -253,15 +326,31 @@ enum status queue_read(struct queue *q, const char *path, uint64_t offset, size_
 	return ST_OK;
 }
 
+static int is_owing(struct queue *q)
+{
+	int owing;
+
+	(void)pthread_mutex_lock(&q->lock);
+	owing = q->owing > 0;
+	(void)pthread_mutex_unlock(&q->lock);
+	return owing;
+}
+
 static void deliver(struct queue *q, struct task *t)
 {
+	const struct error *err = &t->chunk.error;
+
 	if (t->type == TASK_READ) {
 		struct queue_chunk chunk = t->chunk;
 
 		t->chunk.bytes = NULL; /* the callee's */
 		t->done(t->done_data, &chunk);
-	} else if (t->chunk.error.status != ST_OK && t->chunk.error.status != ST_STATE) { /* a full log is no news */
-		q->trouble(q->data, &t->chunk.error);
+	} else if (err->status != ST_OK && err->status != ST_STATE) { /* a full log is no news */
+		q->troubled = 1;
+		q->writes(q->data, err);
+	} else if (err->status == ST_OK && q->troubled && !is_owing(q)) {
+		q->troubled = 0;
+		q->writes(q->data, NULL);
 	}
 	task_free(t);
 }
@@ -282,12 +371,15 @@ void queue_stop(struct queue *q)
 {
 	if (q == NULL)
 		return;
+	queue_retry(q);
 	(void)pthread_mutex_lock(&q->lock);
 	q->stopping = 1;
 	(void)pthread_cond_signal(&q->work);
 	(void)pthread_mutex_unlock(&q->lock);
 	(void)pthread_join(q->thread, NULL);
 	queue_poll(q);
+	while (q->kept.first != NULL)
+		task_free(pop(&q->kept));
 	(void)pthread_mutex_destroy(&q->lock);
 	(void)pthread_cond_destroy(&q->work);
 	mem_free(q);

@@ -2,8 +2,10 @@
  * the heartbeats, never wait for a disk.
  *
  * Tasks are done in the order in which they came. A later write of the same file replaces one that
- * has not begun; lines for the same file are joined. Results come back by queue_poll(), which is
- * called in the loop after `wake` (called in the thread) said so. */
+ * has not begun; lines for the same file are joined. A file that could not be replaced is kept here
+ * until a later write of it comes or queue_retry() is called: a full disk costs log lines, no state.
+ * Results come back by queue_poll(), which is called in the loop after `wake` (called in the thread)
+ * said so. */
 #ifndef DAEMON_STORE_QUEUE_H
 #define DAEMON_STORE_QUEUE_H
 
@@ -26,14 +28,17 @@ struct queue_chunk {
 };
 
 typedef void (*queue_read_fn)(void *data, const struct queue_chunk *chunk);
-/* A write that failed (the file keeps what it had). */
-typedef void (*queue_trouble_fn)(void *data, const struct error *err);
+/* A write failed (the file keeps what it had); NULL, once after such: writes work again and none is owed. */
+typedef void (*queue_writes_fn)(void *data, const struct error *err);
 
-MUST_CHECK enum status queue_start(struct queue **out, void (*wake)(void *data), queue_trouble_fn trouble, void *data,
+MUST_CHECK enum status queue_start(struct queue **out, void (*wake)(void *data), queue_writes_fn writes, void *data,
 		struct error *err);
 
-/* Replace the file as one. Takes bytes, also on failure. ST_NOMEM. */
+/* Replace the file as one; its directory is made if need be. Takes bytes, also on failure. ST_NOMEM. */
 MUST_CHECK enum status queue_replace(struct queue *q, const char *path, struct buf *bytes, struct error *err);
+
+/* Queue what could not be written once more. */
+void queue_retry(struct queue *q);
 
 /* Add text to the end of the file, which stays below max. Dropped when too much waits already. */
 void queue_append(struct queue *q, const char *path, const char *text, size_t max);
@@ -45,7 +50,7 @@ MUST_CHECK enum status queue_read(struct queue *q, const char *path, uint64_t of
 /* Deliver results. Loop only. */
 void queue_poll(struct queue *q);
 
-/* Do what is queued, end the thread, deliver results. */
+/* Do what is queued, try once more what could not be written, end the thread, deliver results. */
 void queue_stop(struct queue *q);
 
 #endif

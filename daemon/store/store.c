@@ -31,7 +31,6 @@ struct store {
 	uint64_t incarnation;
 	struct store_host host;
 	struct queue *queue;
-	struct id made; /* the last job whose directory is known to be there */
 };
 
 static void path_of(char out[PATH_SIZE], const struct store *s, const char *name)
@@ -182,7 +181,7 @@ enum status store_open(struct store **out, const char *dir, const struct store_h
 	if (st == ST_OK)
 		st = next_incarnation(s, wall_ms, err);
 	if (st == ST_OK)
-		st = queue_start(&s->queue, host->wake, host->trouble, host->data, err);
+		st = queue_start(&s->queue, host->wake, host->writes, host->data, err);
 	if (st != ST_OK) {
 		store_close(s);
 		return st;
@@ -327,11 +326,9 @@ size_t store_load_members(struct store *s, struct peer_member *out, size_t cap)
 enum status store_put_record(struct store *s, const struct job_record *r, struct error *err)
 {
 	struct buf bytes = {0}, sealed = {0};
-	char path[PATH_SIZE], dir[256];
-	enum status st = store_job_dir(s, &r->id, dir, err);
+	char path[PATH_SIZE];
+	enum status st = job_record_encode(&bytes, r, err);
 
-	if (st == ST_OK)
-		st = job_record_encode(&bytes, r, err);
 	if (st == ST_OK && files_seal(&sealed, bytes.data, bytes.len) != ST_OK)
 		st = error_set(err, ST_NOMEM, "no memory for a job record");
 	buf_fini(&bytes);
@@ -361,6 +358,11 @@ enum status store_put_members(struct store *s, const struct peer_member *items, 
 	return queue_replace(s->queue, path, &bytes, err);
 }
 
+void store_retry(struct store *s)
+{
+	queue_retry(s->queue);
+}
+
 /* Without newlines and other control characters: one event, one line. */
 static void put_text(struct buf *line, const char *text)
 {
@@ -376,14 +378,12 @@ static void put_text(struct buf *line, const char *text)
 void store_log(struct store *s, const struct id *job, uint64_t wall_ms, const char *level, const char *who, const char *text)
 {
 	time_t seconds = (time_t)(wall_ms / 1000);
-	char path[PATH_SIZE], dir[256], when[32];
+	char path[PATH_SIZE], when[32];
 	struct buf line = {0};
 	struct tm tm;
 
 	if (gmtime_r(&seconds, &tm) == NULL || strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%S", &tm) == 0)
 		return;
-	if (store_job_dir(s, job, dir, NULL) != ST_OK)
-		return; /* told when the record could not be written */
 	if (buf_printf(&line, "%s.%03uZ %-5s ", when, (unsigned)(wall_ms % 1000), level) == ST_OK) {
 		put_text(&line, who);
 		put_text(&line, "  ");
@@ -402,11 +402,8 @@ enum status store_job_dir(struct store *s, const struct id *job, char out[256], 
 
 	id_to_hex(hex, job);
 	(void)snprintf(out, 256, "%.200s/jobs/%s", s->dir, hex);
-	if (id_equal(&s->made, job))
-		return ST_OK;
 	if (mkdir(out, 0700) != 0 && errno != EEXIST)
 		return error_set(err, ST_IO, "cannot create directory %s: %s", out, strerror(errno));
-	s->made = *job;
 	return ST_OK;
 }
 

@@ -20,7 +20,8 @@ struct store;
 struct store_host {
 	void *data;
 	void (*wake)(void *data); /* called in the disk's thread: have store_poll() called in the loop */
-	void (*trouble)(void *data, const struct error *err); /* something could not be read or written */
+	void (*trouble)(void *data, const struct error *err); /* something could not be read */
+	queue_writes_fn writes; /* a write failed; NULL: they work again, and nothing is owed to the disk */
 };
 
 /* Create the directory (0700) if need be, lock it, find or make the identity, start the thread.
@@ -45,9 +46,12 @@ void store_load_records(struct store *s, store_record_fn fn, void *data);
 /* The members of the last run: at most cap into out, how many there were. Same. */
 size_t store_load_members(struct store *s, struct peer_member *out, size_t cap);
 
-/* Queue. Failures of the disk are told by `trouble`. ST_NOMEM, ST_INVALID (not encodable). */
+/* Queue. Failures of the disk are told by `writes`. ST_NOMEM, ST_INVALID (not encodable). */
 MUST_CHECK enum status store_put_record(struct store *s, const struct job_record *r, struct error *err);
 MUST_CHECK enum status store_put_members(struct store *s, const struct peer_member *items, size_t n, struct error *err);
+
+/* Try once more to write the records and members that could not be written. */
+void store_retry(struct store *s);
 
 /* One line of a job's log: "2026-11-30T11:52:03.412Z info  node-a  text". who: a node or a rank. */
 void store_log(struct store *s, const struct id *job, uint64_t wall_ms, const char *level, const char *who, const char *text);

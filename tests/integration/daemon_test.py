@@ -358,6 +358,22 @@ def clients_that_never_read_hold_nothing_up(c):
 
 
 @test
+def a_state_directory_that_cannot_be_written_is_in_status_until_it_can(c):
+    a = c.daemon("a")
+    check(a.json("status")["node"]["state_trouble"] is None, "no trouble yet")
+    block = os.path.join(a.state, "members.tmp")
+    os.mkdir(block)  # stops root too
+    c.daemon("b", seeds=[a.address])
+    trouble = c.wait(20, lambda: a.json("status")["node"]["state_trouble"], "status says that the members were not written")
+    check("members.tmp" in trouble["why"] and "tried again" in trouble["hint"] and trouble["since"], str(trouble))
+    check("CANNOT BE WRITTEN since " + trouble["since"] in a.ctl("status").stdout, a.ctl("status").stdout)
+    check(len(re.findall(r" WARN +state directory", a.log())) == 1, "told once in the log")
+    os.rmdir(block)
+    c.wait(20, lambda: a.json("status")["node"]["state_trouble"] is None, "the trouble is over")
+    check(os.path.exists(os.path.join(a.state, "members")), "the members are written now")
+
+
+@test
 def broken_frames_of_a_good_request_are_refused_one_by_one(c):
     d = c.daemon("a")
     good = recorded_request(c, "show", "x")

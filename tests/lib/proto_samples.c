@@ -150,6 +150,13 @@ static void fill_places(struct control_response *m)
 	}
 }
 
+static void fill_error(struct error *e, enum status st)
+{
+	e->status = st;
+	TEXT(e->msg);
+	TEXT(e->hint);
+}
+
 static void fill_status(struct control_status *s)
 {
 	s->node = id();
@@ -168,13 +175,8 @@ static void fill_status(struct control_status *s)
 	s->open = 1;
 	TEXT(s->state_dir);
 	TEXT(s->data_roots);
-}
-
-static void fill_error(struct error *e, enum status st)
-{
-	e->status = st;
-	TEXT(e->msg);
-	TEXT(e->hint);
+	fill_error(&s->unwritten, ST_IO);
+	s->unwritten_ms = u64();
 }
 
 void sample_request(struct control_request *m, enum control_request_type type, enum sample_size size)

@@ -196,6 +196,30 @@ static void draw_schedule_json(struct page *p)
 	draw_schedule(p, 2);
 }
 
+static void full_disk(struct control_status *s)
+{
+	fixture_status(s);
+	(void)error_set(&s->unwritten, ST_IO, "cannot write /var/lib/dadamd/members.tmp: No space left on device");
+	error_hint(&s->unwritten, "make room on that disk (df -h says how full it is); it is tried again every 5 s");
+	s->unwritten_ms = FIXTURE_NOW - 185000;
+}
+
+static void draw_status_full(struct page *p)
+{
+	struct control_status s;
+
+	full_disk(&s);
+	render_status(p, &s, NULL, 0);
+}
+
+static void draw_status_full_json(struct page *p)
+{
+	struct control_status s;
+
+	full_disk(&s);
+	json_status(p, &s);
+}
+
 static void draw_status_json(struct page *p)
 {
 	struct control_status s;
@@ -253,7 +277,7 @@ static const struct {
 	{"peer-alive", 80, draw_peer_alive}, {"peer-json", 0, draw_peer_json}, {"ls-80", 80, draw_ls}, {"ls-120", 120, draw_ls}, {"show-80", 80, draw_show},
 	{"show-120", 120, draw_show}, {"watch-80", 80, draw_watch}, {"watch-120", 120, draw_watch},
 	{"submitted-80", 80, draw_submitted}, {"topology-80", 80, draw_topology_text}, {"topology-dot", 0, draw_dot},
-	{"status-json", 0, draw_status_json}, {"peers-json", 0, draw_peers_json}, {"jobs-json", 0, draw_jobs_json},
+	{"status-json", 0, draw_status_json}, {"status-full-80", 80, draw_status_full}, {"status-full-json", 0, draw_status_full_json}, {"peers-json", 0, draw_peers_json}, {"jobs-json", 0, draw_jobs_json},
 	{"pipeline-show-80", 80, draw_pipeline_show}, {"pipeline-show-120", 120, draw_pipeline_show},
 	{"pipeline-watch-80", 80, draw_pipeline_watch}, {"pipeline-chain", 80, draw_chain}, {"pipeline-dot", 0, draw_chain_dot}, {"pipeline-json", 0, draw_pipeline_json},
 	{"topology-json", 0, draw_topology_json}, {"schedule-80", 80, draw_schedule_text}, {"schedule-dot", 0, draw_schedule_dot},

@@ -44,7 +44,25 @@ static void trouble(void *data, const struct error *err)
 	(void)snprintf(troubles.hint, sizeof troubles.hint, "%s", err->hint);
 }
 
-static const struct store_host host = {NULL, wake, trouble};
+static struct {
+	unsigned failed, worked;
+	char last[600];
+	char hint[300];
+} writes;
+
+static void on_writes(void *data, const struct error *err)
+{
+	(void)data;
+	if (err == NULL) {
+		writes.worked++;
+		return;
+	}
+	writes.failed++;
+	(void)snprintf(writes.last, sizeof writes.last, "%s", err->msg);
+	(void)snprintf(writes.hint, sizeof writes.hint, "%s", err->hint);
+}
+
+static const struct store_host host = {NULL, wake, trouble, on_writes};
 
 static void make_dir(void)
 {
@@ -331,27 +349,119 @@ Test(store, a_log_has_one_line_per_event_and_is_read_in_chunks)
 	store_close(s);
 }
 
-Test(store, a_write_that_fails_is_told_and_the_old_file_stays)
+/* The record of job 7 cannot be written: its temporary file is a directory. r was written with created_ms 7; 99 failed. */
+static struct store *with_unwritten(struct job_record *r, char path[300])
 {
 	struct store *s = open_store();
-	struct job_record r = make_record(7);
-	char path[300];
 
-	cr_assert_eq(store_put_record(s, &r, NULL), ST_OK);
+	*r = make_record(7);
+	cr_assert_eq(store_put_record(s, r, NULL), ST_OK);
 	store_close(s);
 	s = open_store();
-	(void)snprintf(path, sizeof path, "%s/" RECORD ".tmp", dir);
-	cr_assert_eq(mkdir(path, 0700), 0); /* the temporary file cannot be made */
-	r.created_ms = 99;
+	(void)snprintf(path, 300, "%s/" RECORD ".tmp", dir);
+	cr_assert_eq(mkdir(path, 0700), 0);
+	r->created_ms = 99;
 	polled = wakes;
-	cr_assert_eq(store_put_record(s, &r, NULL), ST_OK);
+	cr_assert_eq(store_put_record(s, r, NULL), ST_OK);
 	poll_once(s);
-	cr_assert_eq(troubles.n, 1);
-	cr_assert(strstr(troubles.last, "record.tmp") != NULL);
+	cr_assert_eq(writes.failed, 1);
+	cr_assert_eq(writes.worked, 0);
+	return s;
+}
+
+Test(store, a_write_that_fails_is_told_and_the_old_file_stays)
+{
+	struct job_record r;
+	char path[300];
+	struct store *s = with_unwritten(&r, path);
+
+	cr_assert(strstr(writes.last, "record.tmp") != NULL);
 	store_load_records(s, on_record, NULL);
 	cr_assert(loaded.n == 1 && loaded.created[0] == 7);
+	cr_assert_eq(troubles.n, 0);
 	job_record_fini(&r);
 	store_close(s);
+}
+
+Test(store, what_could_not_be_written_is_written_by_a_later_retry)
+{
+	struct job_record r;
+	char path[300];
+	struct store *s = with_unwritten(&r, path);
+
+	store_retry(s);
+	poll_once(s);
+	cr_assert_eq(writes.failed, 2, "it is tried again, and fails again");
+	cr_assert_eq(rmdir(path), 0);
+	store_retry(s);
+	poll_once(s);
+	cr_assert(writes.failed == 2 && writes.worked == 1);
+	store_load_records(s, on_record, NULL);
+	cr_assert(loaded.n == 1 && loaded.created[0] == 99);
+	job_record_fini(&r);
+	store_close(s);
+	cr_assert_eq(writes.worked, 1, "told once");
+}
+
+Test(store, writes_do_not_work_again_while_another_file_is_owed)
+{
+	struct peer_member m = {.name = "node-a", .address = "127.0.0.1:1", .state = CONTROL_ALIVE, .id = {{1}}};
+	struct job_record r;
+	char path[300];
+	struct store *s = with_unwritten(&r, path);
+
+	cr_assert_eq(store_put_members(s, &m, 1, NULL), ST_OK);
+	poll_once(s);
+	cr_assert_eq(writes.worked, 0, "the members were written, the record was not");
+	cr_assert_eq(rmdir(path), 0);
+	store_retry(s);
+	poll_once(s);
+	cr_assert_eq(writes.worked, 1);
+	job_record_fini(&r);
+	store_close(s);
+}
+
+Test(store, newer_bytes_take_the_place_of_those_that_could_not_be_written)
+{
+	struct job_record r;
+	char path[300];
+	struct store *s = with_unwritten(&r, path);
+
+	cr_assert_eq(rmdir(path), 0);
+	r.created_ms = 100;
+	cr_assert_eq(store_put_record(s, &r, NULL), ST_OK);
+	poll_once(s);
+	cr_assert_eq(writes.worked, 1, "nothing is owed");
+	store_retry(s); /* 99 must not come back */
+	job_record_fini(&r);
+	store_close(s);
+	s = open_store();
+	store_load_records(s, on_record, NULL);
+	cr_assert(loaded.n == 1 && loaded.created[0] == 100);
+	store_close(s);
+}
+
+Test(store, the_end_tries_once_more_what_could_not_be_written)
+{
+	struct job_record r;
+	char path[300];
+	struct store *s = with_unwritten(&r, path);
+
+	cr_assert_eq(rmdir(path), 0);
+	job_record_fini(&r);
+	store_close(s);
+	s = open_store();
+	store_load_records(s, on_record, NULL);
+	cr_assert(loaded.n == 1 && loaded.created[0] == 99);
+	store_close(s);
+}
+
+Test(store, a_full_disk_comes_with_what_to_do)
+{
+	struct error err = {0};
+
+	cr_assert_eq(files_append("/dev/full", "12345", 5, 9, &err), ST_IO);
+	cr_assert(strstr(err.msg, "No space left") != NULL && strstr(err.hint, "make room") != NULL, "%s: %s", err.msg, err.hint);
 }
 
 Test(store, a_log_stops_at_its_limit)
