@@ -176,20 +176,56 @@ void propose_ask(struct job *j, struct step *st)
 			ask(j, st, &p->list[i]);
 }
 
+static const char *away_text(enum control_member_state s)
+{
+	return s == CONTROL_LEFT ? "has left" : s == CONTROL_DEAD ? "is dead" : "is suspect";
+}
+
+/* The node of that name that was here once; NULL: none is known. */
+static const struct member *away_named(const struct members *ms, const char *name)
+{
+	for (uint32_t i = 0; i < ms->n; i++)
+		if (ms->list[i].conn == 0 && strcmp(ms->list[i].name, name) == 0)
+			return &ms->list[i];
+	return NULL;
+}
+
 /* Names of place that no node has, or more than one. */
-static void say_place(const struct job *j, char *out, size_t size, const char **sep)
+static void say_place(const struct job *j, const struct step *st, char *out, size_t size, const char **sep)
 {
 	const struct candidate *one;
 	char name[64];
 
 	for (uint32_t rank = 0; placed_name(&j->rec.terms, rank, name); rank++) {
 		uint32_t n = count_placed(j, rank, &one, name);
+		const struct member *away = n == 0 ? away_named(st->members, name) : NULL;
 
 		if (n == 1)
 			continue;
-		text_add(out, size, n == 0 ? "%s%s (place) is not here" : "%s%s (place) is the name of several nodes", *sep, name);
+		text_add(out, size, "%s%s (place) is %s", *sep, name, n > 0 ? "the name of several nodes" : "not here");
+		if (away != NULL)
+			text_add(out, size, ": it %s", away_text(away->state));
 		*sep = "; ";
 	}
+}
+
+/* ": node-c is dead, node-d has left": who is known and not here; those first that may come back by themselves. */
+static void say_away(const struct step *st, char *out, size_t size)
+{
+	static const enum control_member_state states[] = {CONTROL_SUSPECT, CONTROL_DEAD, CONTROL_LEFT};
+	char list[sizeof((struct job_record *)0)->why - 64] = "", item[100];
+
+	for (unsigned k = 0; k < sizeof states / sizeof states[0]; k++)
+		for (uint32_t i = 0; i < st->members->n; i++) {
+			const struct member *m = &st->members->list[i];
+
+			if (m->conn != 0 || m->state != states[k] || m->name[0] == '\0')
+				continue;
+			text_put(item, sizeof item, "%s %s", m->name, away_text(m->state));
+			text_add_item(list, sizeof list, item);
+		}
+	if (list[0] != '\0')
+		text_add(out, size, ": %s", list);
 }
 
 static int refuses_as(const struct candidate *a, const struct candidate *b)
@@ -220,29 +256,40 @@ static void say_refusals(const struct proposal *p, char *out, size_t size, const
 	}
 }
 
-/* "peers 1/4: node-c: data missing ratings.csv; 1 has not answered" */
-static void say_why(const struct job *j, char *out, size_t size)
+static void say_unanswered(const struct proposal *p, char *out, size_t size, const char *sep)
+{
+	char names[160] = "";
+
+	for (uint32_t i = 0; i < p->n; i++)
+		if (p->list[i].answer == ANSWER_NONE)
+			text_add_item(names, sizeof names, p->list[i].name);
+	text_add(out, size, "%sno answer yet from %s", sep, names);
+}
+
+/* "peers 1/4: node-c: data missing ratings.csv; no answer yet from node-d" */
+static void say_why(const struct job *j, const struct step *st, char *out, size_t size)
 {
 	const struct proposal *p = j->proposal;
-	uint32_t silent = unanswered(p);
 	const char *sep = ": ";
 
 	text_put(out, size, "peers %u/%u", accepted(p), j->rec.terms.workers_min);
 	say_refusals(p, out, size, &sep);
-	say_place(j, out, size, &sep);
+	say_place(j, st, out, size, &sep);
 	if (p->unfit)
 		text_add(out, size, "%stopology %s allows none of %u to %u ranks", sep, topology_name(j->rec.terms.topology), j->rec.terms.workers_min, j->rec.terms.workers_max);
-	else if (silent > 0)
-		text_add(out, size, "%s%u asked, no answer yet", sep, silent);
-	else if (p->n < j->rec.terms.workers_min && j->rec.terms.place[0] == '\0')
+	else if (unanswered(p) > 0)
+		say_unanswered(p, out, size, sep);
+	else if (p->n < j->rec.terms.workers_min && j->rec.terms.place[0] == '\0') {
 		text_add(out, size, "%sonly %u node%s here", sep, p->n, p->n == 1 ? " is" : "s are");
+		say_away(st, out, size);
+	}
 }
 
 static void tell_why(struct job *j, struct step *st)
 {
 	char why[sizeof j->rec.why];
 
-	say_why(j, why, sizeof why);
+	say_why(j, st, why, sizeof why);
 	j->proposal->unsaid = strcmp(why, j->rec.why) != 0;
 	if (!j->proposal->unsaid || st->now_ms < j->proposal->said_ms + SAY_MS)
 		return;
@@ -367,12 +414,12 @@ static int somebody_refused(const struct proposal *p)
 	return 0;
 }
 
-static void give_up(struct job *j)
+static void give_up(struct job *j, const struct step *st)
 {
 	int refused = somebody_refused(j->proposal), placed = j->rec.terms.place[0] != '\0';
 	char why[sizeof j->rec.why];
 
-	say_why(j, why, sizeof why);
+	say_why(j, st, why, sizeof why);
 	j->rec.verdict.failed = 1;
 	text_put(j->rec.verdict.why, sizeof j->rec.verdict.why, "could not start: %s", why);
 	text_put(j->rec.verdict.hint, sizeof j->rec.verdict.hint, "%s, %s or raise workers.wait (%" PRIu64 " s)",
@@ -439,7 +486,7 @@ void propose_consider(struct job *j, struct step *st)
 	refresh(j, st);
 	try_start(j, st);
 	if (j->proposal != NULL && st->now_ms >= j->proposal->since_ms + j->rec.terms.wait_ms)
-		give_up(j);
+		give_up(j, st);
 	if (j->proposal != NULL)
 		tell_why(j, st);
 }

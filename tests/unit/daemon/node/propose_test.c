@@ -161,6 +161,32 @@ static void submit_placed(const char *place, uint32_t workers)
 	one_step(&o, &ev);
 }
 
+Test(propose, a_job_that_waits_for_nodes_names_those_that_were_here)
+{
+	submit(3);
+	one_checked(&o, 1, "");
+	answer(2, 1, 1, "");
+	one_lost(&o, 1, "connection reset");
+	one_tick(&o, 10400);
+	cr_assert_eq(one_phase(&o, why), CONTROL_WAITING);
+	cr_assert_str_eq(why, "peers 2/3: only 2 nodes are here: peer-10 is suspect");
+	while (o.now < 16000) {
+		o.now += 1000;
+		one_msg(&o, 2, &(struct peer_msg){.type = PEER_PING});
+	}
+	one_tick(&o, 16500);
+	cr_assert_eq(one_phase(&o, why), CONTROL_WAITING);
+	cr_assert_str_eq(why, "peers 2/3: only 2 nodes are here: peer-10 is dead");
+}
+
+Test(propose, who_has_not_answered_is_named)
+{
+	submit(3);
+	one_checked(&o, 1, "");
+	answer(1, 1, 1, "");
+	waits_for("peers 2/3: no answer yet from peer-90");
+}
+
 Test(propose, a_placed_job_asks_the_nodes_of_place_only_and_its_ranks_are_in_their_order)
 {
 	const struct job_record *r;
@@ -183,6 +209,16 @@ Test(propose, a_placed_job_waits_for_the_node_that_is_missing_and_names_it)
 	one_checked(&o, 1, "");
 	answer(1, 1, 1, "");
 	waits_for("peers 2/3: node-x (place) is not here");
+}
+
+Test(propose, a_node_of_place_that_was_here_is_named_with_what_became_of_it)
+{
+	submit_placed("me peer-10", 2);
+	one_checked(&o, 1, "");
+	one_lost(&o, 1, "connection reset");
+	one_tick(&o, 10400);
+	cr_assert_eq(one_phase(&o, why), CONTROL_WAITING);
+	cr_assert_str_eq(why, "peers 1/2: peer-10 (place) is not here: it is suspect");
 }
 
 Test(propose, a_name_of_place_that_two_nodes_have_is_refused_until_one_is_gone)
