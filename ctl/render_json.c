@@ -300,6 +300,16 @@ static json_t *pipeline_object(const struct control_job *j)
 	return o;
 }
 
+static json_t *ranks_array(uint64_t bits)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < CONTROL_MAX_RANKS; i++)
+		if ((bits >> i & 1) != 0)
+			add(list, integer(i));
+	return list;
+}
+
 static json_t *rank_object(const struct control_rank *r)
 {
 	json_t *o = json_object();
@@ -319,6 +329,8 @@ static json_t *rank_object(const struct control_rank *r)
 	set(o, "waiting_for", r->waiting_for >= 0 ? json_integer(r->waiting_for) : json_null());
 	set(o, "links_up", integer(r->links_up));
 	set(o, "links_wanted", integer(r->links_wanted));
+	set(o, "links_down", ranks_array(r->links_down));
+	set(o, "news_seconds", number((double)r->news_ms / 1000));
 	set(o, "missed_segments", integer(r->missed_segments));
 	set(o, "metrics_step", r->n_metrics > 0 ? integer(r->metrics_step) : json_null());
 	set(o, "metrics", metrics_object(r->metrics, r->n_metrics));

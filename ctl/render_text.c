@@ -340,17 +340,42 @@ static void put_rank(struct table *t, const struct control_rank *r, uint32_t n_m
 		table_put(t, PAINT_PLAIN, "%s", "");
 }
 
+void render_links_down(char *out, size_t size, const struct control_job *job, const struct control_rank *r)
+{
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (uint32_t i = 0; i < job->n_ranks_sent; i++)
+		if ((r->links_down >> job->ranks[i].rank & 1) != 0 && used < size)
+			used += (size_t)snprintf(out + used, size - used, "%s%s", used > 0 ? ", " : ", none to ", job->ranks[i].node_name);
+}
+
+/* Its node and worker seem well, but for this. */
+static void put_condition(struct page *p, const struct control_job *j, const struct control_rank *r)
+{
+	char down[200];
+
+	if (r->news_ms >= CONTROL_QUIET_MS) {
+		page_put(p, "rank %u on ", r->rank);
+		page_clean(p, r->node_name);
+		page_put(p, ": no news for %" PRIu64 " s\n", r->news_ms / 1000);
+	} else if ((r->state == CONTROL_RANK_RUNNING || r->state == CONTROL_RANK_READY) && r->links_up < r->links_wanted) {
+		render_links_down(down, sizeof down, j, r);
+		page_put(p, "rank %u on ", r->rank);
+		page_clean(p, r->node_name);
+		page_put(p, ": %u of %u links are up", r->links_up, r->links_wanted);
+		page_clean(p, down);
+		page_put(p, "\n");
+	}
+}
+
 /* Reasons are sentences: below the table, not in it. */
 static void put_reasons(struct page *p, const struct control_job *j)
 {
 	for (uint32_t i = 0; i < j->n_ranks_sent; i++) {
 		const struct control_rank *r = &j->ranks[i];
 
-		if (r->state == CONTROL_RANK_RUNNING && r->links_up < r->links_wanted) {
-			page_put(p, "rank %u on ", r->rank);
-			page_clean(p, r->node_name);
-			page_put(p, ": %u of %u links are up\n", r->links_up, r->links_wanted);
-		}
+		put_condition(p, j, r);
 		if (*r->why == '\0' || (j->phase == CONTROL_FAILED && r->state == CONTROL_RANK_STOPPED))
 			continue; /* it stopped because the job failed: why stands above, once */
 		page_put(p, "rank %u on ", r->rank);

@@ -19,6 +19,9 @@ void render_submitted(struct page *p, const struct control_job *job);
 /* "auc 0.7712  logloss 0.5432" */
 void render_metrics(struct page *p, const struct control_metric *metrics, uint32_t n);
 
+/* To whom a link of r is wanted and not up: ", none to node-c, node-d"; "" when that is not known. size > 0. */
+void render_links_down(char *out, size_t size, const struct control_job *job, const struct control_rank *r);
+
 /* How a phase is painted. */
 enum paint render_phase_paint(enum control_phase phase);
 

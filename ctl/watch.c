@@ -15,7 +15,6 @@
 #include <string.h>
 
 #define BAR 9
-#define QUIET_MS 5000U /* a worker reports twice a second, also while it waits */
 #define SLOW 1.5 /* times the median of a step's compute */
 
 void watch_init(struct watch *w)
@@ -40,26 +39,14 @@ static void sample(struct watch_rank *r, const struct control_rank *rank, uint64
 	r->samples[(r->first + r->n++) % WATCH_SAMPLES] = s;
 }
 
-static void hear(struct watch_rank *r, const struct control_rank *rank, uint64_t now_ms)
-{
-	double sum = (double)rank->step + rank->compute_s + rank->wait_s;
-
-	if (r->news_ms != 0 && sum == r->news_s)
-		return;
-	r->news_ms = now_ms;
-	r->news_s = sum;
-}
-
 void watch_update(struct watch *w, const struct control_job *job, uint64_t now_ms)
 {
 	w->now_ms = now_ms;
 	if (job->phase == CONTROL_RUNNING)
 		progress_add(&w->progress, now_ms, job->step_min);
 	for (uint32_t i = 0; i < job->n_ranks_sent; i++)
-		if (job->ranks[i].rank < CONTROL_MAX_RANKS && job->ranks[i].state == CONTROL_RANK_RUNNING) {
+		if (job->ranks[i].rank < CONTROL_MAX_RANKS && job->ranks[i].state == CONTROL_RANK_RUNNING)
 			sample(&w->ranks[job->ranks[i].rank], &job->ranks[i], now_ms);
-			hear(&w->ranks[job->ranks[i].rank], &job->ranks[i], now_ms);
-		}
 }
 
 struct watch_pace watch_pace(const struct watch *w, const struct control_rank *rank)
@@ -113,32 +100,30 @@ static const char *rank_name(const struct control_job *job, int32_t rank)
 	return "?";
 }
 
-/* A frozen worker's last words are old: neither whom it waited for nor its links mean anything. */
-static uint64_t quiet_ms(const struct watch *w, const struct control_rank *r)
+static void note_links(struct table *t, enum paint paint, const struct control_job *job, const struct control_rank *r)
 {
-	const struct watch_rank *seen = r->rank < CONTROL_MAX_RANKS ? &w->ranks[r->rank] : NULL;
+	char down[200];
 
-	return seen != NULL && seen->news_ms != 0 ? w->now_ms - seen->news_ms : 0;
+	render_links_down(down, sizeof down, job, r);
+	table_put(t, paint, "links %u/%u%s", r->links_up, r->links_wanted, down);
 }
 
-static void note_running(struct table *t, const struct watch *w, const struct control_job *job, const struct control_rank *r,
-		double slow)
+static void note_running(struct table *t, const struct control_job *job, const struct control_rank *r, double slow)
 {
-	uint64_t quiet = quiet_ms(w, r);
-
-	if (quiet >= QUIET_MS)
-		table_put(t, PAINT_BAD, "no news for %u s", (unsigned)(quiet / 1000));
+	/* a frozen worker's last words are old: neither whom it waited for nor its links mean anything */
+	if (r->news_ms >= CONTROL_QUIET_MS)
+		table_put(t, PAINT_BAD, "no news for %u s", (unsigned)(r->news_ms / 1000));
 	else if (slow >= SLOW)
 		table_put(t, PAINT_BUSY, "SLOW: %.1fx the median", slow);
 	else if (r->links_up < r->links_wanted)
-		table_put(t, PAINT_BUSY, "links %u/%u", r->links_up, r->links_wanted);
+		note_links(t, PAINT_BUSY, job, r);
 	else if (r->waiting_for >= 0)
 		table_put(t, PAINT_PLAIN, "waits for %s", rank_name(job, r->waiting_for));
 	else
 		table_put(t, PAINT_PLAIN, "%s", "");
 }
 
-static void put_note(struct table *t, const struct watch *w, const struct control_job *job, const struct control_rank *r, double slow)
+static void put_note(struct table *t, const struct control_job *job, const struct control_rank *r, double slow)
 {
 	switch (r->state) {
 	case CONTROL_RANK_INVITED:
@@ -148,10 +133,10 @@ static void put_note(struct table *t, const struct watch *w, const struct contro
 		table_put(t, PAINT_DIM, "loads model and data");
 		return;
 	case CONTROL_RANK_READY:
-		table_put(t, PAINT_DIM, "links %u/%u", r->links_up, r->links_wanted);
+		note_links(t, PAINT_DIM, job, r);
 		return;
 	case CONTROL_RANK_RUNNING:
-		note_running(t, w, job, r, slow);
+		note_running(t, job, r, slow);
 		return;
 	case CONTROL_RANK_TRAINED:
 		table_put(t, PAINT_PLAIN, "trained");
@@ -201,7 +186,7 @@ static void put_rank(struct table *t, const struct watch *w, const struct contro
 		table_put(t, PAINT_PLAIN, "-");
 	show_number(text, r->loss);
 	table_put(t, PAINT_PLAIN, "%s", text);
-	put_note(t, w, job, r, median > 0 ? pace.step_s / median : 0);
+	put_note(t, job, r, median > 0 ? pace.step_s / median : 0);
 }
 
 static void put_ranks(struct page *p, const struct watch *w, const struct control_job *job)

@@ -16,8 +16,6 @@ struct watch_sample {
 struct watch_rank {
 	struct watch_sample samples[WATCH_SAMPLES]; /* a ring */
 	uint32_t first, n;
-	uint64_t news_ms; /* when its figures last changed; 0: not seen yet */
-	double news_s;    /* their sum: steps, seconds computing and waiting */
 };
 
 struct watch {

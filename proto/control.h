@@ -119,6 +119,7 @@ enum control_rank_state {
 	CONTROL_RANK_STOPPED
 };
 
+#define CONTROL_QUIET_MS 5000U /* a worker reports twice a second, also while it waits: beyond this something is wrong */
 #define CONTROL_MAX_METRICS 8
 
 struct control_metric {
@@ -154,6 +155,7 @@ struct control_rank {
 	double compute_s, wait_s; /* seconds computing; seconds waiting for neighbours */
 	int32_t waiting_for;     /* rank, or -1 */
 	uint32_t links_up, links_wanted;
+	uint64_t links_down;      /* bit r: a link to rank r is wanted and not up; 0 also from a worker that does not say */
 	uint64_t missed_segments; /* mixed with the self weight because a link was lost: shift of the mean */
 	uint64_t metrics_step;    /* step of the metrics below */
 	struct control_metric metrics[CONTROL_MAX_METRICS];
@@ -163,6 +165,7 @@ struct control_rank {
 	uint32_t n_stages;
 	uint32_t samples;        /* K of a pipeline; 0: not known yet */
 	double iteration_s;      /* seconds of a recent iteration of the pipeline; 0: not known yet */
+	uint64_t news_ms;        /* since its figures came last, as the daemon that answers saw it */
 };
 
 struct control_job {

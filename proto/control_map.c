@@ -47,7 +47,8 @@ static const struct map map_stage = MAP_OF(control_stage, dadam__stage__descript
 		MAP_ANY_(21, T, test_rows), \
 		MAP_ARRAY_(22, T, stages, n_stages, CONTROL_MAX_STAGES, &map_stage), \
 		MAP_ANY_(23, T, samples), \
-		MAP_DOUBLE_(24, T, iteration_s)
+		MAP_DOUBLE_(24, T, iteration_s), \
+		MAP_ANY_(26, T, links_down)
 
 static const struct map_field progress[] = {PROGRESS_ROWS};
 static const struct map_field rank[] = {
@@ -58,6 +59,7 @@ static const struct map_field rank[] = {
 		MAP_LINE_(5, T, why),
 		PROGRESS_ROWS,
 		MAP_LINE_(25, T, hint),
+		MAP_ANY_(27, T, news_ms),
 };
 #undef T
 const struct map map_progress = MAP_OF(control_rank, dadam__rank__descriptor, progress);

@@ -505,10 +505,21 @@ static void broadcast_rank(struct job *j, struct step *st)
 			(void)step_send(st, st->members->list[i].conn, &msg);
 }
 
+static void hear_ranks(struct job *j, const struct step *st)
+{
+	for (uint32_t i = 0; i < j->rec.n_ranks; i++) {
+		if (j->heard[i].version == j->rec.ranks[i].version)
+			continue;
+		j->heard[i].version = j->rec.ranks[i].version;
+		j->heard[i].ms = st->now_ms;
+	}
+}
+
 static void flush_one(struct job *j, struct step *st)
 {
 	int changed = j->touched || j->tell || j->news;
 
+	hear_ranks(j, st);
 	consider(j, st);
 	changed |= j->tell || j->news || j->store;
 	if (j->store && step_job(st, NODE_DO_STORE_RECORD, &j->rec.id))

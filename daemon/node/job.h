@@ -82,6 +82,9 @@ struct job {
 	uint64_t gossip_ms;       /* when to tell the next member */
 	uint32_t gossip_turn;
 	uint64_t news_ms;         /* when progress was sent last */
+	struct {
+		uint64_t version, ms; /* that was seen last, when it came */
+	} heard[JOB_MAX_RANKS];   /* of each rank */
 	uint8_t touched;          /* to be considered in this step */
 	uint8_t store, tell, news, progress; /* to do in the flush; progress: when its time has come */
 };

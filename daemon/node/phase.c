@@ -132,6 +132,31 @@ static void waits_for(struct phase *out, const struct job_record *r, enum contro
 	say_names(out->why, sizeof out->why, r, mask);
 }
 
+static int link_is_missing(const struct job_record *r, uint32_t a, uint32_t b)
+{
+	return (r->ranks[a].view.links_down >> b & 1) != 0 || (r->ranks[b].view.links_down >> a & 1) != 0;
+}
+
+/* "node-a - node-c, node-b - node-c": who stands in all of them is the one to look at. */
+static void waits_for_links(struct phase *out, const struct job_record *r, uint64_t ready)
+{
+	char item[2 * sizeof r->ranks[0].view.node_name + 4], links[sizeof out->why - 32] = "";
+
+	for (uint32_t a = 0; a < r->n_ranks; a++)
+		for (uint32_t b = a + 1; b < r->n_ranks; b++) {
+			if ((ready & (BIT(a) | BIT(b))) == 0 || (out->left & BIT(a)) == 0 || (out->left & BIT(b)) == 0 || !link_is_missing(r, a, b))
+				continue;
+			text_put(item, sizeof item, "%s - %s", r->ranks[a].view.node_name, r->ranks[b].view.node_name);
+			text_add_item(links, sizeof links, item);
+		}
+	if (links[0] == '\0') {
+		waits_for(out, r, CONTROL_STARTING, "links are being made by ", ready);
+		return;
+	}
+	out->phase = CONTROL_STARTING;
+	text_put(out->why, sizeof out->why, "links are being made: %s", links);
+}
+
 static void running(struct phase *out, const struct job_record *r, const struct census *c)
 {
 	out->phase = CONTROL_RUNNING;
@@ -154,7 +179,7 @@ static void on_the_way(struct phase *out, const struct job_record *r, const stru
 	else if (loading != 0)
 		waits_for(out, r, CONTROL_STARTING, "plugin and data are being loaded on ", loading);
 	else if (c->in[CONTROL_RANK_READY] != 0)
-		waits_for(out, r, CONTROL_STARTING, "links are being made by ", c->in[CONTROL_RANK_READY]);
+		waits_for_links(out, r, c->in[CONTROL_RANK_READY]);
 	else
 		running(out, r, c);
 }

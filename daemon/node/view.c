@@ -73,7 +73,49 @@ static void view_terms(const struct job_record *r, struct control_job *out)
 	out->submitter = r->submitter;
 }
 
-static void view_job(const struct job *j, struct control_job *out)
+/* Does its worker report all the time, if it and its node are well? */
+static int reports(enum control_rank_state s)
+{
+	return s == CONTROL_RANK_READY || s == CONTROL_RANK_RUNNING || s == CONTROL_RANK_TRAINED;
+}
+
+static uint64_t news_ms(const struct node *n, const struct job *j, uint32_t rank)
+{
+	uint64_t heard = j->heard[rank].ms;
+
+	return heard != 0 && n->now_ms > heard ? n->now_ms - heard : 0;
+}
+
+/* A rank that should do something, and nobody knows whether it does: its worker is silent, or its node, which is not
+ * dead yet. */
+static int is_quiet(const struct node *n, const struct job *j, uint32_t rank)
+{
+	const struct control_rank *v = &j->rec.ranks[rank].view;
+
+	if ((j->phase.left >> rank & 1) == 0 || phase_rank_is_final(v->state))
+		return 0;
+	if (reports(v->state) && news_ms(n, j, rank) >= CONTROL_QUIET_MS)
+		return 1;
+	return !id_equal(&v->node, &n->cfg.id) && members_conn(&n->members, &v->node) == 0;
+}
+
+/* "no news from node-b, node-c; links are being made: ...": this first, for it may explain the rest. */
+static void say_quiet(const struct node *n, const struct job *j, struct control_job *out)
+{
+	char names[120] = "", why[sizeof out->why];
+
+	if (control_phase_is_final(out->phase))
+		return;
+	for (uint32_t i = 0; i < j->rec.n_ranks; i++)
+		if (is_quiet(n, j, i))
+			text_add_item(names, sizeof names, j->rec.ranks[i].view.node_name);
+	if (names[0] == '\0')
+		return;
+	text_put(why, sizeof why, "%s", out->why);
+	text_put(out->why, sizeof out->why, "no news from %s%s%s", names, why[0] != '\0' ? "; " : "", why);
+}
+
+static void view_job(const struct node *n, const struct job *j, struct control_job *out)
 {
 	const struct job_record *r = &j->rec;
 	int over = control_phase_is_final(j->phase.phase);
@@ -83,6 +125,7 @@ static void view_job(const struct job *j, struct control_job *out)
 	view_terms(r, out);
 	out->phase = j->phase.phase;
 	text_put(out->why, sizeof out->why, "%s", j->phase.phase == CONTROL_WAITING && r->why[0] != '\0' ? r->why : j->phase.why);
+	say_quiet(n, j, out);
 	text_put(out->hint, sizeof out->hint, "%s", j->phase.hint);
 	out->steps_total = r->terms.steps != 0 ? r->terms.steps : j->steps_total;
 	out->created_ms = r->created_ms;
@@ -112,7 +155,7 @@ enum status node_view_jobs(const struct node *n, struct control_job **out, size_
 	if (list == NULL)
 		return ST_NOMEM;
 	for (uint32_t i = 0; i < n->jobs.n; i++)
-		view_job(n->jobs.list[i], &list[i]);
+		view_job(n, n->jobs.list[i], &list[i]);
 	qsort(list, n->jobs.n, sizeof *list, newest_first);
 	*out = list;
 	*n_out = n->jobs.n;
@@ -120,9 +163,10 @@ enum status node_view_jobs(const struct node *n, struct control_job **out, size_
 }
 
 /* A rank of a dead node is shown as what it counts as. */
-static void view_rank(const struct job *j, uint32_t i, struct control_rank *out)
+static void view_rank(const struct node *n, const struct job *j, uint32_t i, struct control_rank *out)
 {
 	*out = j->rec.ranks[i].view;
+	out->news_ms = reports(out->state) ? news_ms(n, j, i) : 0;
 	if ((j->phase.lost >> i & 1) == 0 || out->state == CONTROL_RANK_LOST)
 		return;
 	out->state = CONTROL_RANK_LOST;
@@ -135,7 +179,7 @@ enum status node_view_job(const struct node *n, const struct id *job, struct con
 
 	if (j == NULL)
 		return ST_NOT_FOUND;
-	view_job(j, out);
+	view_job(n, j, out);
 	out->ranks = mem_alloc(j->rec.n_ranks, sizeof *out->ranks);
 	out->spec = mem_strdup(j->rec.spec);
 	if (out->ranks == NULL || out->spec == NULL) {
@@ -145,7 +189,7 @@ enum status node_view_job(const struct node *n, const struct id *job, struct con
 		return ST_NOMEM;
 	}
 	for (uint32_t i = 0; i < j->rec.n_ranks; i++)
-		view_rank(j, i, &out->ranks[i]);
+		view_rank(n, j, i, &out->ranks[i]);
 	out->n_ranks_sent = j->rec.n_ranks;
 	return ST_OK;
 }

@@ -94,6 +94,17 @@ static uint64_t fill_training(struct worker *w, struct control_rank *view)
 	return steps_total;
 }
 
+/* links_up() as ranks. */
+static uint64_t ranks_up(const struct links *l)
+{
+	uint64_t slots = links_up(l), ranks = 0;
+
+	for (uint32_t s = 0; s < LINKS_MAX; s++)
+		if ((slots >> s & 1) != 0)
+			ranks |= (uint64_t)1 << links_rank(l, s);
+	return ranks;
+}
+
 static void fill_links(struct worker *w, struct control_rank *view)
 {
 	struct links_bytes bytes;
@@ -102,6 +113,7 @@ static void fill_links(struct worker *w, struct control_rank *view)
 	view->payload_bytes = bytes.payload;
 	view->wire_bytes = bytes.wire;
 	view->links_up = count_bits(links_up(w->links));
+	view->links_down = w->setup.neighbours & ~ranks_up(w->links);
 	view->round = worker_round(w);
 	view->waiting_for = worker_waiting_for(w);
 	view->missed_segments = w->rounds != NULL ? rounds_missed(w->rounds) : 0;
@@ -136,6 +148,7 @@ static void tell_progress(struct worker *w, enum worker_type type)
 	view->waiting_for = -1;
 	view->wait_s = (double)wait_ns * 1e-9;
 	view->links_wanted = count_bits(w->setup.neighbours);
+	view->links_down = w->setup.neighbours;
 	m.u.progress.steps_total = fill_training(w, view);
 	if (w->links != NULL)
 		fill_links(w, view);

@@ -345,8 +345,11 @@ def a_frozen_worker_is_left_behind_after_link_timeout(c):
     try:
         at = job(nodes[0])["step"]
         c.wait(LINK_TIMEOUT + 4, lambda: ranks(nodes[0])["a"]["step"] > at + 20, "the others go on")
+        check(ranks(nodes[0])["a"]["links_down"] == [1], str(ranks(nodes[0])["a"]))
         for d in (nodes[0], nodes[2]):
             c.wait(60, lambda d=d: ranks(d)[d.name]["state"] in ("trained", "done"), f"{d.name} has trained")
+            c.wait(10, lambda d=d: "no news from b" in (job(d)["why"] or ""), f"{d.name} names the frozen one")
+            check(re.search("rank 1 on b: no news for [0-9]+ s", d.ctl("show", "job").stdout), d.ctl("show", "job").stdout)
     finally:
         os.kill(frozen, signal.SIGCONT)
     for d in nodes:

@@ -61,6 +61,7 @@ static void fill_progress(struct control_rank *r)
 		fill_stage(&r->stages[i]);
 	r->samples = u32();
 	r->iteration_s = real_number();
+	r->links_down = u64();
 }
 
 static void fill_rank(struct control_rank *r, uint32_t rank)
@@ -72,6 +73,7 @@ static void fill_rank(struct control_rank *r, uint32_t rank)
 	TEXT(r->why);
 	TEXT(r->hint);
 	fill_progress(r);
+	r->news_ms = u64();
 }
 
 static void fill_job(struct control_job *j, int with_ranks)

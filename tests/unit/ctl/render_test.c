@@ -486,14 +486,29 @@ Test(render, a_failed_jobs_reason_is_not_repeated_for_the_ranks_that_stopped_for
 Test(render, show_says_which_links_are_not_up)
 {
 	static struct control_rank two[2] = {{.rank = 0, .node_name = "n0", .state = CONTROL_RANK_RUNNING, .links_up = 2, .links_wanted = 2},
-			{.rank = 1, .node_name = "n1", .state = CONTROL_RANK_RUNNING, .links_up = 0, .links_wanted = 2}};
+			{.rank = 1, .node_name = "n1", .state = CONTROL_RANK_READY, .links_up = 1, .links_wanted = 2, .links_down = 1}};
 	struct control_job job = {.name = "x", .phase = CONTROL_RUNNING, .ranks = two, .n_ranks = 2, .n_ranks_sent = 2};
 	struct view view = {0};
 	struct page p;
 
 	page_init(&p, &view);
 	render_show(&p, &job);
-	cr_expect_not_null(strstr(page_text(&p), "rank 1 on n1: 0 of 2 links are up\n"), "%s", page_text(&p));
+	cr_expect_not_null(strstr(page_text(&p), "rank 1 on n1: 1 of 2 links are up, none to n0\n"), "%s", page_text(&p));
+	cr_expect_null(strstr(page_text(&p), "rank 0 on"), "%s", page_text(&p));
+	page_fini(&p);
+}
+
+Test(render, show_says_which_rank_gives_no_news)
+{
+	static struct control_rank two[2] = {{.rank = 0, .node_name = "n0", .state = CONTROL_RANK_RUNNING, .news_ms = 4900},
+			{.rank = 1, .node_name = "n1", .state = CONTROL_RANK_RUNNING, .news_ms = 7600, .links_wanted = 2}};
+	struct control_job job = {.name = "x", .phase = CONTROL_RUNNING, .ranks = two, .n_ranks = 2, .n_ranks_sent = 2};
+	struct view view = {0};
+	struct page p;
+
+	page_init(&p, &view);
+	render_show(&p, &job);
+	cr_expect_not_null(strstr(page_text(&p), "rank 1 on n1: no news for 7 s\n"), "%s", page_text(&p));
 	cr_expect_null(strstr(page_text(&p), "rank 0 on"), "%s", page_text(&p));
 	page_fini(&p);
 }

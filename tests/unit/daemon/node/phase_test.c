@@ -98,6 +98,23 @@ Test(phase, follows_from_the_ranks_and_from_who_is_dead)
 	}
 }
 
+Test(phase, links_that_are_missing_are_named_by_their_ends)
+{
+	struct job_rank ranks[8];
+	struct job_record r;
+	struct phase p;
+
+	make(&r, ranks, 5); /* EERR */
+	ranks[0].view.links_down = 4;
+	ranks[1].view.links_down = 4;
+	ranks[2].view.links_down = 2; /* one link, missed at both ends */
+	phase_derive(&p, &r, 0);
+	cr_assert_eq(p.phase, CONTROL_STARTING);
+	cr_assert_str_eq(p.why, "links are being made: n0 - n2, n1 - n2");
+	phase_derive(&p, &r, 4); /* to a lost rank none is made */
+	cr_assert_str_eq(p.why, "links are being made by n0, n1");
+}
+
 Test(phase, knows_who_is_left_lost_and_waiting_for_the_mean)
 {
 	struct job_rank ranks[8];

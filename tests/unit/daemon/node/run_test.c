@@ -116,6 +116,41 @@ Test(run, progress_is_told_twice_a_second_and_changes_of_state_at_once)
 	cr_assert_gt(one_sent(&o, 2, PEER_JOB_RANK)->u.job_rank.rank.version, 5);
 }
 
+static void why_is(const char *text)
+{
+	char why[256];
+
+	(void)one_phase(&o, why);
+	cr_assert_str_eq(why, text);
+}
+
+Test(run, a_rank_whose_worker_gives_no_news_is_named_in_why_with_how_long)
+{
+	one_ready(&o);
+	others_are(CONTROL_RANK_READY);
+	for (int s = 1; s <= 6; s++) {
+		o.now += 1000;
+		one_worker(&o, &(struct worker_msg){.type = WORKER_PROGRESS, .u.progress.state = CONTROL_RANK_READY});
+		one_rank_is(&o, 1, 0x10, 1, 0, 0x10, CONTROL_RANK_READY, "");
+		one_msg(&o, 2, &(struct peer_msg){.type = PEER_PING}); /* its daemon is well */
+		if (s == 4)
+			why_is("links are being made by peer-10, peer-50, peer-90");
+	}
+	why_is("no news from peer-90; links are being made by peer-10, peer-50, peer-90");
+	cr_assert_eq(one_rank(&o, 2).news_ms, 6000);
+	cr_assert_lt(one_rank(&o, 0).news_ms, 1000);
+	one_rank_is(&o, 2, 0x10, 1, 2, 0x90, CONTROL_RANK_READY, "");
+	why_is("links are being made by peer-10, peer-50, peer-90");
+}
+
+Test(run, a_node_that_was_lost_while_its_rank_loads_is_named_in_why)
+{
+	one_ready(&o);
+	others_are(CONTROL_RANK_STARTING);
+	one_lost(&o, 2, "silent");
+	why_is("no news from peer-90; plugin and data are being loaded on peer-10, peer-90");
+}
+
 Test(run, a_worker_says_figures_and_not_who_it_is)
 {
 	struct worker_msg m = {.type = WORKER_PROGRESS};
