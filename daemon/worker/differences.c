@@ -70,14 +70,27 @@ static enum status send_segment(struct differences *d, const struct gossip_actio
 	return send_frame(d, a, segment, dense, &f, err);
 }
 
+/* Its step and tensor beside what libcore says of the round. */
+static void name_culprit(const struct differences *d, uint64_t round, uint32_t segment, struct error *err)
+{
+	size_t i = exchange_culprit(d->exchange, segment, d->cfg.x);
+	char where[160];
+
+	d->cfg.where(d->cfg.data, i, where, sizeof where);
+	(void)error_set(err, ST_NOT_FINITE, "rank %u, round %llu: the value of %s is not finite, or too far from its replica (element %zu of x is %g)",
+			d->cfg.exchange.rank, (unsigned long long)round, where, i, (double)d->cfg.x[i]);
+	error_hint(err, "a smaller learning_rate or gossip_step often helps; nothing of this was sent to other ranks");
+}
+
 enum status differences_send(struct differences *d, const struct gossip_action *a, struct error *err)
 {
 	enum status st = ST_OK;
 
-	for (uint32_t i = a->segment; st == ST_OK && i < a->segment + a->n_segments; i++)
+	for (uint32_t i = a->segment; st == ST_OK && i < a->segment + a->n_segments; i++) {
 		st = send_segment(d, a, i, err);
-	if (st == ST_NOT_FINITE)
-		error_hint(err, "a smaller learning_rate or gossip_step often helps; nothing of this was sent to other ranks");
+		if (st == ST_NOT_FINITE)
+			name_culprit(d, a->round, i, err);
+	}
 	return st;
 }
 

@@ -13,6 +13,8 @@ struct differences_config {
 	enum gossip_order order; /* FRESH or LAGGED */
 	struct links *links;     /* made with the same compressor */
 	real *x;
+	void *data;              /* for where */
+	void (*where)(void *data, size_t i, char *out, size_t size); /* as of rounds_host */
 };
 
 struct differences;

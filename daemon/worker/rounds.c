@@ -37,7 +37,7 @@ enum status rounds_create(struct rounds **out, const struct rounds_config *cfg, 
 	st = gossip_create(&r->machine, &cfg->gossip, err);
 	if (st == ST_OK && cfg->exchange != NULL)
 		st = differences_create(&r->differences, &(struct differences_config){.exchange = *cfg->exchange,
-				.order = cfg->gossip.order, .links = cfg->links, .x = cfg->x}, err);
+				.order = cfg->gossip.order, .links = cfg->links, .x = cfg->x, .data = cfg->host.data, .where = cfg->host.where}, err);
 	if (st == ST_OK && cfg->gossip.order == GOSSIP_TREE)
 		st = means_create(&r->means, &(struct means_config){.links = cfg->links, .exchanged = cfg->exchanged,
 				.segment = cfg->segment, .window = cfg->gossip.window, .rank = cfg->gossip.rank,

@@ -22,6 +22,7 @@ struct rounds_host {
 	void (*round_over)(void *data, uint64_t step); /* x is mixed, and is that of `step`; compute is at rest */
 	void (*trained)(void *data, int stopped);
 	void (*serve)(void *data, uint32_t slot, uint64_t step); /* send a copy of x, m, v; compute is at rest */
+	void (*where)(void *data, size_t i, char *out, size_t size); /* "tensor NAME at step N": element i of x, now */
 	void (*log)(void *data, int level, const char *text); /* as worker_log */
 	void (*fail)(void *data, const struct error *err);
 };

@@ -2,9 +2,21 @@
 #include "daemon/worker/worker_private.h"
 
 #include "daemon/worker/model_file.h"
+#include "libcore/optim/optim.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* A mean of finite numbers can overflow while they are added. */
+static enum status check_model(struct worker *w, const char *take, const struct model_file *f, uint64_t step, struct error *err)
+{
+	size_t i = optim_first_not_finite(f->x, f->n);
+
+	if (i == f->n)
+		return ST_OK;
+	return error_set(err, ST_NOT_FINITE, "%s model after %llu steps: tensor %s is not finite (element %zu of x is %g); it was not written",
+			take, (unsigned long long)step, plugin_tensor_at(worker_plugin(w, 0), i), i, (double)f->x[i]);
+}
 
 static enum status write_one(struct worker *w, const char *take, const real *x, uint32_t ranks, uint64_t step,
 		struct error *err)
@@ -18,13 +30,15 @@ static enum status write_one(struct worker *w, const char *take, const real *x, 
 	struct model_file f = {.tensors = plugin_tensors(plugin), .n_tensors = plugin_info(plugin)->n_tensors, .x = x,
 			.n = (size_t)plugin_info(plugin)->n_params,
 			.metadata = metadata, .n_metadata = sizeof metadata / sizeof metadata[0] - (of_all ? 1 : 0)};
+	enum status st;
 
 	id_to_hex(job, &w->setup.job);
 	snprintf(rank, sizeof rank, "%u", w->setup.rank);
 	snprintf(step_text, sizeof step_text, "%llu", (unsigned long long)step);
 	snprintf(of, sizeof of, "%u", ranks);
 	snprintf(path, sizeof path, "%s/%s.safetensors", w->setup.job_dir, take);
-	return model_file_write(path, &f, err);
+	st = check_model(w, take, &f, step, err);
+	return st == ST_OK ? model_file_write(path, &f, err) : st;
 }
 
 /* The model of a pipeline was evaluated through the pipe, after its last step. */

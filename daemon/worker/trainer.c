@@ -10,6 +10,8 @@
 #include <string.h>
 #include <uv.h>
 
+#define STEP_BLOCK 8192U /* parameters: x, m, v and gradient stay in a cache of 256 KB */
+
 struct trainer {
 	struct trainer_config cfg;
 	struct optim_config optim;
@@ -21,6 +23,7 @@ struct trainer {
 	real *x, *m, *v, *grad; /* m, v: behind x in one piece when they are mixed; NULL where the optimiser keeps none */
 	bool step_due;          /* grad belongs to step due_step, which is not applied yet */
 	uint64_t due_step;
+	size_t culprit; /* the first element of x that the last half-step made infinite; n: none */
 
 	double losses[TRAINER_LOSS_STEPS]; /* ring of the last mini-batches */
 	uint64_t n_losses;
@@ -96,6 +99,12 @@ static enum status check_finite(const struct trainer *t, const real *vector, con
 			i, vector == t->x ? "x" : "it", (double)vector[i]);
 	error_hint(err, "a smaller learning_rate often helps; nothing of this was sent to other ranks");
 	return ST_NOT_FINITE;
+}
+
+/* x after the last half-step. */
+static enum status check_step(const struct trainer *t, struct error *err)
+{
+	return t->culprit == t->n ? ST_OK : check_finite(t, t->x, "the value", t->due_step, err);
 }
 
 /* With Adam also: no square that is infinite. */
@@ -193,7 +202,7 @@ enum status trainer_load(struct trainer *t, struct error *err)
 		st = rows_steps(&t->total_steps, &t->rows, spec, err);
 	if (st != ST_OK)
 		return st;
-	t->n = (size_t)info->n_params;
+	t->n = t->culprit = (size_t)info->n_params;
 	st = make_vectors(t, err);
 	if (st == ST_OK)
 		st = plugin_init(t->plugin, spec->seed, t->x, err);
@@ -241,28 +250,46 @@ static enum status one_step(struct trainer *t, uint64_t step, double *loss, stru
 	return ST_OK;
 }
 
+/* Block by block: the look at x then costs no second read of memory. */
+static void half_step(struct trainer *t)
+{
+	unsigned moments = optim_n_moments(t->optim.kind);
+
+	for (size_t at = 0; at < t->n; at += STEP_BLOCK) {
+		size_t len = t->n - at < STEP_BLOCK ? t->n - at : STEP_BLOCK, found;
+
+		optim_step(&t->optim, t->x + at, moments > 0 ? t->m + at : NULL, moments > 1 ? t->v + at : NULL, t->grad + at,
+				len, t->due_step);
+		found = optim_first_not_finite(t->x + at, len);
+		if (found < len && t->culprit == t->n)
+			t->culprit = at + found;
+	}
+}
+
 void trainer_step_at_last(struct trainer *t)
 {
 	if (t->step_due)
-		optim_step(&t->optim, t->x, t->m, t->v, t->grad, t->n, t->due_step);
+		half_step(t);
 	t->step_due = false;
 }
 
 enum status trainer_steps(struct trainer *t, uint64_t step, uint64_t n, struct error *err)
 {
+	enum status st;
+
 	trainer_step_at_last(t);
-	for (uint64_t i = 0; i < n; i++) {
+	st = check_step(t, err);
+	for (uint64_t i = 0; st == ST_OK && i < n; i++) {
 		uint64_t begin = uv_hrtime();
 		double loss = NAN;
-		enum status st = one_step(t, step + i, &loss, err);
 
-		if (st == ST_OK && i + 1 == n)
-			st = check_finite(t, t->x, "the value", step + i, err);
-		if (st != ST_OK)
-			return st;
-		publish_step(t, step + i + 1, loss, (double)(uv_hrtime() - begin) * 1e-9);
+		st = one_step(t, step + i, &loss, err);
+		if (st == ST_OK)
+			st = check_step(t, err);
+		if (st == ST_OK)
+			publish_step(t, step + i + 1, loss, (double)(uv_hrtime() - begin) * 1e-9);
 	}
-	return ST_OK;
+	return st;
 }
 
 enum status trainer_evaluate_at(struct trainer *t, uint64_t step, const real *x, struct dadam_metric *out, uint32_t *n,
@@ -287,7 +314,9 @@ enum status trainer_evaluate(struct trainer *t, uint64_t step, struct error *err
 	enum status st;
 
 	trainer_step_at_last(t);
-	st = trainer_evaluate_at(t, step, t->x, metrics, &n, err);
+	st = check_step(t, err);
+	if (st == ST_OK)
+		st = trainer_evaluate_at(t, step, t->x, metrics, &n, err);
 	if (st != ST_OK)
 		return st;
 	uv_mutex_lock(&t->lock);

@@ -5,7 +5,7 @@
  * at any time is the snapshot of trainer_report().
  *
  * A gradient, loss or x that is not finite ends the training with rank, tensor and step before
- * anything of it is sent: the gradient is looked at in every step, x after the last step of an order. */
+ * anything of it is sent: gradient, loss and x are looked at in every step. */
 #ifndef DAEMON_WORKER_TRAINER_H
 #define DAEMON_WORKER_TRAINER_H
 

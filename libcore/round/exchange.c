@@ -183,6 +183,25 @@ enum status exchange_advance(struct exchange *e, struct exchange_frame *out, uin
 	return ST_OK;
 }
 
+size_t exchange_culprit(const struct exchange *e, uint32_t segment, const real *x)
+{
+	const real *own = replica_at(&e->own, segment);
+	size_t first = (size_t)segment * e->cfg.segment, n = replica_length(&e->own, segment), culprit = 0;
+	double farthest = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double distance = fabs((double)x[first + i] - (double)own[i]);
+
+		if (!isfinite(distance))
+			return first + i;
+		if (distance > farthest) {
+			farthest = distance;
+			culprit = i;
+		}
+	}
+	return first + culprit;
+}
+
 void exchange_dense(struct exchange *e, struct exchange_frame *out, uint32_t segment)
 {
 	size_t n = replica_length(&e->own, segment);

@@ -59,6 +59,9 @@ MUST_CHECK enum status exchange_open(struct exchange *e, uint32_t slot, struct e
  * ST_NOT_FINITE: x has what is not finite, or is too far away; nothing moved, nothing may be sent. */
 MUST_CHECK enum status exchange_advance(struct exchange *e, struct exchange_frame *out, uint64_t round,
 		uint32_t segment, const real *x, struct error *err);
+/* Which element of the whole vector made exchange_advance() fail: the first of the segment that is not finite, else
+ * the one that is farthest from its replica. */
+size_t exchange_culprit(const struct exchange *e, uint32_t segment, const real *x);
 /* The own replica's segment as it is. */
 void exchange_dense(struct exchange *e, struct exchange_frame *out, uint32_t segment);
 

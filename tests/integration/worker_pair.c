@@ -1,7 +1,7 @@
 /* Real workers, no daemon: rounds over real sockets give the bits of a computation in one process, and
  * whoever is killed, at whatever frame, the others go on with rows that sum to 1, and end.
  *
- *   worker_pair bits | kills N [ALGORITHM [WIRE]] | cuts N [ALGORITHM [WIRE]] | faults | stop | silent | orphans | ctr |
+ *   worker_pair bits | kills N [ALGORITHM [WIRE]] | cuts N [ALGORITHM [WIRE]] | stop | silent | orphans | ctr |
  *   keep DIR      (one meson test each; one-bits, one-kills, one-cuts: on a one-peer schedule) */
 #include "tests/integration/worker_driver.h"
 
@@ -342,81 +342,6 @@ static void cuts(uint32_t n)
 			(unsigned long long)frame - 1, step, mended);
 }
 
-/* ---- plugins that misbehave ---- */
-
-struct fault {
-	const char *plugin, *options, *more, *says;
-	int sig; /* the signal that ends the worker, or 0: exit 1 and FAILED */
-	enum status status;
-};
-
-static const struct fault faults[] = {
-	{"refusing", ", where: create", "", "plugin refusing: create: this plugin refuses on purpose", 0, ST_PLUGIN},
-	{"refusing", ", where: load", "", "plugin refusing: load: this plugin refuses on purpose", 0, ST_PLUGIN},
-	{"refusing", ", where: init", "", "plugin refusing: init: this plugin refuses on purpose", 0, ST_PLUGIN},
-	{"refusing", ", at: 4", "", "step 4: plugin refusing: gradient: this plugin refuses on purpose", 0, ST_PLUGIN},
-	{"refusing", ", where: evaluate", "", "plugin refusing: evaluate: this plugin refuses on purpose", 0, ST_PLUGIN},
-	{"quadratic", ", colour: red", "", "plugin quadratic: create: unknown option colour", 0, ST_PLUGIN},
-	{"nan", ", at: 5", "", "the gradient of tensor rest is not finite at step 5 (element 4999 of it is nan)", 0, ST_NOT_FINITE},
-	{"nan", ", at: 5, gives: 1e20", "", "the square of the gradient of tensor rest is not finite at step 5 (element 4999 of it is 1e+20)", 0,
-			ST_NOT_FINITE},
-	{"hanging", ", at: 4", "timeouts: {step: 1s}\n", "plugin hanging: gradient of step 4 has not returned for", 0, ST_TIMEOUT},
-	{"hanging", ", where: load", "timeouts: {step: 200ms}\n", "plugin hanging: load has not returned for", 0, ST_TIMEOUT},
-	{"crashing", ", at: 3", "", "plugin crashing: gradient of step 3: crashed with signal 11", SIGSEGV, ST_OK},
-	{"crashing", ", where: load", "", "plugin crashing: load: crashed with signal 11", SIGSEGV, ST_OK},
-};
-
-static void read_stderr(const struct driver *d, char out[4096])
-{
-	char path[80];
-	FILE *f;
-	size_t n = 0;
-
-	snprintf(path, sizeof path, "%s/stderr", d->dir);
-	f = fopen(path, "r");
-	if (f != NULL) {
-		n = fread(out, 1, 4095, f);
-		fclose(f);
-	}
-	out[n] = 0;
-}
-
-static void check_fault(const struct driver *d, const struct fault *f)
-{
-	char said[4096];
-	const struct driver_rank *r = &d->ranks[0];
-
-	if (f->sig != 0) {
-		read_stderr(d, said);
-		if (strstr(said, "Sanitizer") != NULL || strstr(said, "runtime error:") != NULL) /* then the signal and the last words are theirs */
-			return;
-		if (r->failed || !WIFSIGNALED(r->status) || WTERMSIG(r->status) != f->sig || strstr(said, f->says) == NULL)
-			driver_die("%s%s: status %#x, stderr: %s", f->plugin, f->options, r->status, said);
-		return;
-	}
-	if (!r->failed || strstr(r->why.why, f->says) == NULL || r->why.status != f->status)
-		driver_die("%s%s: said \"%s\" (%d), should say \"%s\"", f->plugin, f->options, r->failed ? r->why.why : "nothing",
-				(int)r->why.status, f->says);
-	if (!WIFEXITED(r->status) || WEXITSTATUS(r->status) != 1)
-		driver_die("%s%s: status %#x, exit 1 is right", f->plugin, f->options, r->status);
-}
-
-static void try_faults(void)
-{
-	for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
-		struct driver d;
-
-		driver_init(&d, 1, faults[i].plugin, spec_of(faults[i].plugin, faults[i].options, faults[i].more));
-		d.keep_stderr = 1;
-		driver_start(&d);
-		if (driver_run(&d, DEADLINE_MS) != 0)
-			driver_die("%s%s: the worker hangs", faults[i].plugin, faults[i].options);
-		check_fault(&d, &faults[i]);
-		driver_fini(&d);
-		driver_ok("plugin %s%s: the worker ends: %s", faults[i].plugin, faults[i].options, faults[i].says);
-	}
-}
-
 /* ---- a stop, and a silent neighbour ---- */
 
 static int has_begun(const struct driver *d, void *data)
@@ -580,8 +505,6 @@ int main(int argc, char **argv)
 		kills(n);
 	} else if (strcmp(what, "cuts") == 0) {
 		cuts(n);
-	} else if (strcmp(what, "faults") == 0) {
-		try_faults();
 	} else if (strcmp(what, "stop") == 0) {
 		stop();
 	} else if (strcmp(what, "ctr") == 0) {

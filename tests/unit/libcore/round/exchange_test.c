@@ -5,6 +5,7 @@
 #include "tests/lib/fail_mem.h"
 
 #include <criterion/criterion.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -184,11 +185,29 @@ Test(exchange, what_is_not_finite_never_moves_a_replica)
 	cr_assert_eq(exchange_open(b, 5, NULL), ST_OK);
 	cr_assert_eq(exchange_advance(a, &f, 3, 0, x, &err), ST_NOT_FINITE);
 	cr_assert_str_eq(err.msg, "rank 1: segment 0 of x is not finite, or too far from its replica, in round 3");
+	cr_assert_eq(exchange_culprit(a, 0, x), 7);
 	for (size_t i = 0; i < N; i++)
 		cr_assert(exchange_replica(a, GOSSIP_SELF)[i] == 0);
 	cr_assert(agree(a, b));
 	exchange_destroy(a);
 	exchange_destroy(b);
+}
+
+Test(exchange, the_culprit_of_finite_numbers_is_the_farthest_from_its_replica)
+{
+	const real most = (real)(sizeof(real) == sizeof(double) ? 1e154 : (double)FLT_MAX); /* squares are doubles */
+	struct exchange *a = make(1, "identity", start);
+	struct exchange_frame f;
+
+	memcpy(x, start, sizeof x);
+	x[41] += 1;
+	x[44] = -most; /* the replica goes there ... */
+	cr_assert_eq(exchange_culprit(a, 1, x), 44);
+	cr_assert_eq(exchange_advance(a, &f, 0, 1, x, NULL), ST_OK);
+	x[44] = most; /* ... and the way back overflows */
+	cr_assert_eq(exchange_advance(a, &f, 1, 1, x, NULL), ST_NOT_FINITE);
+	cr_assert_eq(exchange_culprit(a, 1, x), 44);
+	exchange_destroy(a);
 }
 
 Test(exchange, what_another_sends_must_be_finite_too)
