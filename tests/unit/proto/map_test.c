@@ -72,7 +72,7 @@ Test(map, the_tables_have_a_row_for_every_field_and_fit_its_type)
 {
 	assert_table_fits(&map_request, 0);
 	assert_table_fits(&map_response, 0);
-	assert_table_fits(&map_progress, 6); /* rank, node, name, state, why, hint are the daemon's */
+	assert_table_fits(&map_progress, 7); /* rank, node, name, state, why, hint, news_ms are the daemon's */
 	assert_table_fits(&map_rank, 0);
 	assert_table_fits(&map_job_rank, 0);
 	assert_table_fits(&map_job_ballot, 0);
