@@ -165,16 +165,16 @@ static enum status do_submit(void *data, const struct control_request *req, stru
 	return st;
 }
 
-static enum status do_stop(void *data, const struct id *job, struct control_job *out, struct error *err)
+static enum status do_stop(void *data, const char *job, struct control_job *out, struct error *err)
 {
 	struct daemon *d = data;
-	struct node_event ev = {.type = NODE_EV_STOP_JOB, .job = *job};
-	enum status st = node_may_stop(d->node, job, err);
+	struct node_event ev = {.type = NODE_EV_STOP_JOB};
+	enum status st = node_find_to_stop(d->node, job, &ev.job, err);
 
 	if (st != ST_OK)
 		return st;
 	daemon_feed(d, &ev);
-	return view(d, job, out, err);
+	return view(d, &ev.job, out, err);
 }
 
 /* ---- files ---- */

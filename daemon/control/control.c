@@ -124,20 +124,9 @@ static enum status do_submit(struct call *c)
 
 static enum status do_stop(struct call *c)
 {
-	enum status st = do_job(c);
-	struct control_job after = {0};
-	struct id id;
+	struct control_job *j = one_job(c);
 
-	if (st != ST_OK)
-		return st;
-	id = c->resp.jobs[0].id;
-	st = c->host->stop(c->host->data, &id, &after, &c->resp.error);
-	if (st != ST_OK)
-		return st;
-	mem_free(c->resp.jobs[0].ranks);
-	mem_free(c->resp.jobs[0].spec);
-	c->resp.jobs[0] = after;
-	return ST_OK;
+	return j == NULL ? ST_NOMEM : c->host->stop(c->host->data, c->req->job, j, &c->resp.error);
 }
 
 /* ---- files in chunks ---- */

@@ -35,7 +35,8 @@ struct control_host {
 	enum status (*job)(void *data, const char *job, struct control_job *out, struct error *err);
 	enum status (*submit)(void *data, const struct control_request *req, struct control_job *out,
 			struct error *warning, struct error *err);
-	enum status (*stop)(void *data, const struct id *job, struct control_job *out, struct error *err);
+	/* Of jobs with that name only those that have not ended count, and of those there must be one. */
+	enum status (*stop)(void *data, const char *job, struct control_job *out, struct error *err);
 	/* done is called exactly once, later; not at all on any status but ST_OK. */
 	enum status (*read)(void *data, const struct id *job, enum control_file file, uint64_t offset, size_t cap,
 			control_chunk_fn done, void *done_data, struct error *err);

@@ -143,7 +143,8 @@ MUST_CHECK enum status node_find_job(const struct node *n, const char *text, str
 const struct job_record *node_record(const struct node *n, const struct id *job); /* NULL: unknown */
 size_t node_members(const struct node *n, struct peer_member *out, size_t cap);    /* for the state directory */
 
-/* Would this STOP be possible? Gives the sentence for dadamctl otherwise. */
-MUST_CHECK enum status node_may_stop(const struct node *n, const struct id *job, struct error *err);
+/* The job that a STOP of `text` means: as above, but of jobs with that name only those that have not ended
+ * count. ST_NOT_FOUND, ST_INVALID (several have it; the sentence lists them), ST_STATE (it has ended). */
+MUST_CHECK enum status node_find_to_stop(const struct node *n, const char *text, struct id *out, struct error *err);
 
 #endif

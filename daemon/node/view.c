@@ -252,18 +252,65 @@ const struct job_record *node_record(const struct node *n, const struct id *job)
 	return j != NULL ? &j->rec : NULL;
 }
 
-enum status node_may_stop(const struct node *n, const struct id *job, struct error *err)
+/* How many jobs of that name have not ended; *one: the last of them. */
+static uint32_t count_live(const struct node *n, const char *name, const struct job **one)
 {
-	const struct job *j = find_job(n, job);
+	uint32_t live = 0;
+
+	for (uint32_t i = 0; i < n->jobs.n; i++) {
+		const struct job *j = n->jobs.list[i];
+
+		if (strcmp(j->rec.terms.name, name) != 0 || control_phase_is_final(j->phase.phase))
+			continue;
+		*one = j;
+		live++;
+	}
+	return live;
+}
+
+static enum status refuse_namesakes(const struct node *n, const char *name, uint32_t live, struct error *err)
+{
+	char id[ID_SHORT_SIZE], item[ID_SHORT_SIZE + 16], found[120] = "";
+
+	for (uint32_t i = 0; i < n->jobs.n; i++) {
+		const struct job *j = n->jobs.list[i];
+
+		if (strcmp(j->rec.terms.name, name) != 0 || control_phase_is_final(j->phase.phase))
+			continue;
+		id_short(id, &j->rec.id);
+		text_put(item, sizeof item, "%s (%s)", id, control_phase_text(j->phase.phase));
+		text_add_item(found, sizeof found, item);
+	}
+	(void)error_set(err, ST_INVALID, "\"%s\" can mean %u jobs that have not ended: %s", name, live, found);
+	error_hint(err, "give the id of the one to stop");
+	return ST_INVALID;
+}
+
+static enum status refuse_ended(const struct job *j, struct error *err)
+{
 	char id[ID_SHORT_SIZE];
 
-	if (j == NULL)
-		return error_set(err, ST_NOT_FOUND, "this node knows no such job");
-	if (control_phase_is_final(j->phase.phase)) {
-		(void)error_set(err, ST_STATE, "job %s is %s already", j->rec.terms.name, control_phase_text(j->phase.phase));
-		id_short(id, job);
-		error_hint(err, "see dadamctl show %s", id);
-		return ST_STATE;
+	id_short(id, &j->rec.id);
+	(void)error_set(err, ST_STATE, "job %s is %s already", j->rec.terms.name, control_phase_text(j->phase.phase));
+	error_hint(err, "see dadamctl show %s", id);
+	return ST_STATE;
+}
+
+enum status node_find_to_stop(const struct node *n, const char *text, struct id *out, struct error *err)
+{
+	const struct job *j = NULL;
+	uint32_t live = count_live(n, text, &j);
+	enum status st;
+
+	if (live > 1)
+		return refuse_namesakes(n, text, live, err);
+	if (live == 1) {
+		*out = j->rec.id;
+		return ST_OK;
 	}
-	return ST_OK;
+	st = node_find_job(n, text, out, err);
+	if (st != ST_OK)
+		return st;
+	j = find_job(n, out);
+	return control_phase_is_final(j->phase.phase) ? refuse_ended(j, err) : ST_OK;
 }

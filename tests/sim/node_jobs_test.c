@@ -247,7 +247,7 @@ Test(node_jobs, jobs_of_one_name_are_two_jobs_and_the_name_means_the_newer)
 	cr_assert(id_equal(&found, &a));
 	cr_assert_eq(node_find_job(sim_node_at(s, 0), "nope", &found, &err), ST_NOT_FOUND);
 	cr_assert_str_eq(err.hint, "see dadamctl ls -a");
-	cr_assert_eq(node_may_stop(sim_node_at(s, 0), &a, &err), ST_STATE);
+	cr_assert_eq(node_find_to_stop(sim_node_at(s, 0), "ctr", &found, &err), ST_STATE);
 	sim_story_end(s);
 }
 

@@ -214,7 +214,7 @@ Test(node, views_give_copies_and_say_what_is_unknown)
 	story(&o);
 	cr_assert_eq(node_view_job(o.node, &unknown, &job), ST_NOT_FOUND);
 	cr_assert_null(node_record(o.node, &unknown));
-	cr_assert_eq(node_may_stop(o.node, &unknown, &err), ST_NOT_FOUND);
+	cr_assert_eq(node_find_to_stop(o.node, "nope", &unknown, &err), ST_NOT_FOUND);
 	unknown = one_job_id();
 	cr_assert_eq(node_view_job(o.node, &unknown, &job), ST_OK);
 	cr_assert_eq(job.n_ranks_sent, 3);
@@ -222,6 +222,39 @@ Test(node, views_give_copies_and_say_what_is_unknown)
 	cr_assert_eq(job.phase, CONTROL_FINISHING);
 	mem_free(job.ranks);
 	mem_free(job.spec);
-	cr_assert_eq(node_may_stop(o.node, &unknown, &err), ST_OK);
+	one_fini(&o);
+}
+
+static void submit_as(struct one *o, uint8_t first, int stopped)
+{
+	struct job_record r;
+	struct node_event ev = one_submit(&r, 1);
+
+	r.id.b[0] = first;
+	r.created_ms = first;
+	r.order.kind = stopped ? JOB_ORDER_STOP : JOB_ORDER_NONE;
+	r.order.counter = (uint64_t)stopped;
+	one_step(o, &ev);
+}
+
+Test(node, a_stop_by_name_means_the_one_job_that_has_not_ended_and_never_one_of_several)
+{
+	struct error err = {0};
+	struct id found;
+	struct one o;
+
+	one_init(&o);
+	one_start(&o);
+	submit_as(&o, 0xa1, 0);
+	submit_as(&o, 0xb2, 1); /* newer, and over */
+	cr_assert_eq(node_find_to_stop(o.node, "ctr", &found, &err), ST_OK);
+	cr_assert_eq(found.b[0], 0xa1);
+	submit_as(&o, 0xc3, 0);
+	cr_assert_eq(node_find_to_stop(o.node, "ctr", &found, &err), ST_INVALID);
+	cr_assert(strstr(err.msg, "\"ctr\" can mean 2 jobs that have not ended: a1") != NULL && strstr(err.msg, "), c3") != NULL, "%s", err.msg);
+	cr_assert_null(strstr(err.msg, "b2"), "%s", err.msg);
+	cr_assert_not_null(strstr(err.hint, "give the id"));
+	cr_assert_eq(node_find_to_stop(o.node, "a1", &found, &err), ST_OK, "an id is exact");
+	cr_assert_eq(node_find_to_stop(o.node, "b2", &found, &err), ST_STATE);
 	one_fini(&o);
 }
