@@ -269,7 +269,7 @@ static enum status refuse_option(struct reader *r, const char *arg, const char *
 			words[n++] = row->word;
 		else if (word ? strlen(row->word) == len && memcmp(row->word, name, len) == 0 : row->letter == *name) {
 			(void)error_set(r->err, ST_INVALID, "%.60s belongs to '%s'", arg, verbs[row->verb].name);
-			error_hint(r->err, "write it after the verb: dadamctl %s ... %.60s", verbs[row->verb].name, arg);
+			error_hint(r->err, "write it after the verb: %s ... %.60s", verbs[row->verb].name, arg);
 			return ST_INVALID;
 		}
 	}
@@ -337,7 +337,7 @@ static enum status read_operand(struct reader *r, const char *arg)
 		(void)error_set(r->err, ST_INVALID, "unknown verb '%.60s'", arg);
 		near = verb_near(arg);
 		if (near != NULL)
-			error_hint(r->err, "did you mean 'dadamctl %s'?", near);
+			error_hint(r->err, "did you mean '%s'?", near);
 		else
 			error_hint(r->err, "dadamctl help");
 		return ST_INVALID;

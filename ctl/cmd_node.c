@@ -142,7 +142,7 @@ int cmd_help(struct shell *sh)
 		return shell_write(sh, help_of(verb), strlen(help_of(verb)));
 	(void)error_set(&err, ST_INVALID, "help: unknown verb '%.60s'", topic);
 	if (verb_near(topic) != NULL)
-		error_hint(&err, "did you mean 'dadamctl help %s'?", verb_near(topic));
+		error_hint(&err, "did you mean 'help %s'?", verb_near(topic));
 	else
 		error_hint(&err, "dadamctl help");
 	return shell_fail(sh, &err, EXIT_USAGE);

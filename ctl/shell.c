@@ -79,7 +79,7 @@ static struct error with_prefix(const struct shell *sh, const struct error *err)
 
 int shell_fail(const struct shell *sh, const struct error *err, int with)
 {
-	struct error said = with == EXIT_USAGE ? *err : with_prefix(sh, err);
+	struct error said = with_prefix(sh, err);
 	struct page p;
 
 	if (sh->args->output != OUTPUT_JSON) {

@@ -132,7 +132,7 @@ void show_commands(char *out, size_t size, const char *hint, const char *prefix)
 	for (const char *at = strstr(hint, plain); at != NULL && used < size; at = strstr(at + 1, plain)) {
 		const char *rest = at + strlen(plain);
 
-		if (*rest != ' ' || starts_with(rest + 1, "--socket") || starts_with(rest + 1, "help"))
+		if (*rest != ' ' || (at > hint && at[-1] == '`') || starts_with(rest + 1, "--socket") || starts_with(rest + 1, "help"))
 			continue;
 		used += (size_t)snprintf(out + used, size - used, "%.*s%s", (int)(at - begin), begin, prefix);
 		begin = rest;

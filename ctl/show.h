@@ -19,7 +19,7 @@ void show_clock(char out[SHOW_SIZE], uint64_t unix_ms);     /* 14:51:57 of the l
 void show_clean(char *out, size_t size, const char *text);
 
 /* Copy a hint with "dadamctl VERB" as this program was called: prefix ("dadamctl --socket S") takes the place of
- * "dadamctl", but for help and where a socket is given already. Cut at size. size > 0. */
+ * "dadamctl", but for help, where a socket is given already, and within `...`: that is for another host. Cut at size. size > 0. */
 void show_commands(char *out, size_t size, const char *hint, const char *prefix);
 
 /* Columns that text takes on a terminal: code points, for text that was cleaned. */

@@ -90,7 +90,7 @@ static void failed_rank(struct phase *out, const struct job_record *r, const str
 	if (v->hint[0] != '\0')
 		text_put(out->hint, sizeof out->hint, "%s", v->hint);
 	else /* by its id: several jobs may have the name */
-		text_put(out->hint, sizeof out->hint, "see the job's log on %s: run `logs %s` there", v->node_name, id);
+		text_put(out->hint, sizeof out->hint, "see the job's log on %s: run `dadamctl logs %s` there", v->node_name, id);
 }
 
 static void lost_rank(struct phase *out, const struct job_record *r, const struct census *c)

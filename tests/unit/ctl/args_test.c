@@ -96,7 +96,7 @@ static const struct {
 	const char *line, *msg, *hint;
 } bad[] = {
 	{"dadamctl", "no verb", "dadamctl status, or dadamctl help"},
-	{"dadamctl sumbit x", "unknown verb 'sumbit'", "did you mean 'dadamctl submit'?"},
+	{"dadamctl sumbit x", "unknown verb 'sumbit'", "did you mean 'submit'?"},
 	{"dadamctl sub x", "unknown verb 'sub'", "dadamctl help"},
 	{"dadamctl zzzzzzzz", "unknown verb 'zzzzzzzz'", "dadamctl help"},
 	{"dadamctl ls extra", "ls: one word too many: 'extra'", ""},
@@ -118,8 +118,8 @@ static const struct {
 	{"dadamctl --socket", "--socket needs a value: PATH", ""},
 	{"dadamctl --sokcet x ls", "unknown option '--sokcet'", "did you mean '--socket'?"},
 	{"dadamctl --color red ls", "--color: found 'red', allowed: auto, always, never", ""},
-	{"dadamctl ls -f", "-f belongs to 'logs'", "write it after the verb: dadamctl logs ... -f"},
-	{"dadamctl --wait submit x", "--wait belongs to 'submit'", "write it after the verb: dadamctl submit ... --wait"},
+	{"dadamctl ls -f", "-f belongs to 'logs'", "write it after the verb: logs ... -f"},
+	{"dadamctl --wait submit x", "--wait belongs to 'submit'", "write it after the verb: submit ... --wait"},
 	{"dadamctl ls -x", "unknown option '-x'", "dadamctl help ls"},
 	{"dadamctl ls --all=1", "--all takes no value", ""},
 	{"dadamctl logs j -n -3", "-n: found '-3', allowed: a whole number from 0 to 1000000", ""},

@@ -116,6 +116,7 @@ Test(show, a_hint_names_the_socket_that_this_program_was_called_with)
 		{"dadamctl --socket /s", "dadamctl peers; or dadamctl ls -a", "dadamctl --socket /s peers; or dadamctl --socket /s ls -a"},
 		{"dadamctl --socket /s", "dadamctl --socket /s watch 3f", "dadamctl --socket /s watch 3f"},
 		{"dadamctl --socket /s", "dadamctl help, or start dadamctl", "dadamctl help, or start dadamctl"},
+		{"dadamctl --socket /s", "on n2: run `dadamctl logs 3f` there", "on n2: run `dadamctl logs 3f` there"}, /* another host's socket */
 		{"dadamctl --socket /s", "", ""},
 	};
 	char out[100], small[12];

@@ -171,7 +171,7 @@ Test(phase, a_failed_job_hints_what_its_worker_did_or_else_where_the_log_is)
 	ranks[2].view.state = CONTROL_RANK_FAILED;
 	phase_derive(&p, &r, 0);
 	cr_assert_eq(p.phase, CONTROL_FAILED);
-	cr_assert_str_eq(p.hint, "see the job's log on n2: run `logs 3f0000` there");
+	cr_assert_str_eq(p.hint, "see the job's log on n2: run `dadamctl logs 3f0000` there");
 	(void)snprintf(ranks[2].view.hint, sizeof ranks[2].view.hint, "a smaller learning_rate often helps");
 	phase_derive(&p, &r, 0);
 	cr_assert_str_eq(p.hint, "a smaller learning_rate often helps");
