@@ -57,6 +57,12 @@ static json_t *integer(uint64_t n)
 	return json_integer((json_int_t)n);
 }
 
+/* Of a number that may be unknown. */
+static json_t *whole(double x)
+{
+	return isfinite(x) ? json_integer((json_int_t)llround(x)) : json_null();
+}
+
 static json_t *hex(const struct id *id)
 {
 	char out[ID_HEX_SIZE];
@@ -511,7 +517,7 @@ void json_topology(struct page *p, const struct control_job *job, const struct g
 		add(ranks, o);
 	}
 	if (job->stages == 0)
-		set(doc, "round_bytes", number(round_bytes));
+		set(doc, "round_bytes", whole(round_bytes));
 	close_topology(p, doc, job, job->stages == 0 ? gap : (double)NAN, ranks);
 }
 
@@ -528,7 +534,7 @@ void json_schedule(struct page *p, const struct control_job *job, double gap, do
 		add(ranks, o);
 	}
 	set(doc, "rounds", integer(schedule_period(job->n_ranks)));
-	set(doc, "round_bytes", number(round_bytes));
+	set(doc, "round_bytes", whole(round_bytes));
 	close_topology(p, doc, job, gap, ranks);
 }
 
