@@ -218,28 +218,6 @@ static void put_pipeline(struct page *p, const struct control_job *job)
 	render_stages(p, job);
 }
 
-/* "step 41 216 / 67 149  61.4 %  28 steps/s  ETA 15m" */
-static void put_progress(struct page *p, const struct watch *w, const struct control_job *job)
-{
-	struct progress_estimate e = progress_estimate(&w->progress, job->steps_total);
-	char step[SHOW_SIZE], total[SHOW_SIZE], left[SHOW_SIZE];
-
-	show_count(step, job->step_min);
-	show_count(total, job->steps_total);
-	page_put(p, "  step %s", step);
-	if (job->steps_total > 0)
-		page_put(p, " / %s  %.1f %%", total, 100.0 * (double)job->step_min / (double)job->steps_total);
-	if (job->phase != CONTROL_RUNNING)
-		return;
-	if (e.trust == PROGRESS_UNKNOWN) {
-		page_put(p, "  ETA -");
-		return;
-	}
-	show_seconds(left, e.seconds_left);
-	page_put(p, e.steps_per_second < 10 ? "  %.2f steps/s" : "  %.0f steps/s", e.steps_per_second);
-	page_put(p, "  ETA %s%s", e.trust == PROGRESS_ROUGH ? "~" : "", job->steps_total > 0 ? left : "-");
-}
-
 static int has_tests(const struct control_rank *r)
 {
 	return r->n_metrics > 0 && r->state != CONTROL_RANK_LOST && r->state != CONTROL_RANK_FAILED;
@@ -255,6 +233,47 @@ static uint64_t newest_test(const struct control_job *job)
 	return step;
 }
 
+static int has_mean(const struct control_job *job)
+{
+	return job->mean_of > 0 && job->n_mean_metrics > 0;
+}
+
+/* The step of the slowest rank, "0 to 52" when the tests beside it are of a later one: news of ranks are not of the
+ * same moment. */
+static void put_step(struct page *p, const struct control_job *job)
+{
+	uint64_t tested = has_mean(job) ? job->step_max : newest_test(job);
+	char step[SHOW_SIZE];
+
+	show_count(step, job->step_min);
+	page_put(p, "  step %s", step);
+	if (tested <= job->step_min || job->step_max <= job->step_min)
+		return;
+	show_count(step, job->step_max);
+	page_put(p, " to %s", step);
+}
+
+/* "step 41 216 / 67 149  61.4 %  28 steps/s  ETA 15m" */
+static void put_progress(struct page *p, const struct watch *w, const struct control_job *job)
+{
+	struct progress_estimate e = progress_estimate(&w->progress, job->steps_total);
+	char total[SHOW_SIZE], left[SHOW_SIZE];
+
+	show_count(total, job->steps_total);
+	put_step(p, job);
+	if (job->steps_total > 0)
+		page_put(p, " / %s  %.1f %%", total, 100.0 * (double)job->step_min / (double)job->steps_total);
+	if (job->phase != CONTROL_RUNNING)
+		return;
+	if (e.trust == PROGRESS_UNKNOWN) {
+		page_put(p, "  ETA -");
+		return;
+	}
+	show_seconds(left, e.seconds_left);
+	page_put(p, e.steps_per_second < 10 ? "  %.2f steps/s" : "  %.0f steps/s", e.steps_per_second);
+	page_put(p, "  ETA %s%s", e.trust == PROGRESS_ROUGH ? "~" : "", job->steps_total > 0 ? left : "-");
+}
+
 /* The tests of the mean model when there is one, else the ranks' own, as a mean over those whose last
  * test was after the same, newest step. */
 static void put_tests(struct page *p, const struct control_job *job)
@@ -264,7 +283,7 @@ static void put_tests(struct page *p, const struct control_job *job)
 	uint64_t step = newest_test(job);
 	char text[SHOW_SIZE];
 
-	if (job->mean_of > 0 && job->n_mean_metrics > 0) {
+	if (has_mean(job)) {
 		page_put(p, "  test ");
 		render_metrics(p, job->mean_metrics, job->n_mean_metrics);
 		if (job->stages > 0)

@@ -135,6 +135,22 @@ Test(watch, a_rank_that_says_nothing_is_not_shown_waiting_for_somebody)
 	cr_assert_null(strstr(render(watch_render), "no news"), "%s", text);
 }
 
+Test(watch, a_step_beside_tests_of_a_later_one_says_how_far_the_ranks_are)
+{
+	tick(1);
+	cr_assert_not_null(strstr(render(watch_render), "step 41 162 / 67 149"), "%s", text);
+	job.step_min = 0; /* no news of one rank yet */
+	job.step_max = 41226;
+	cr_assert_not_null(strstr(render(watch_render_line), "step 0 to 41 226 / 67 149  0.0 %"), "%s", text);
+	for (uint32_t i = 0; i < 4; i++)
+		ranks[i].n_metrics = 0;
+	cr_assert_not_null(strstr(render(watch_render_line), "step 0 / 67 149"), "%s", text);
+	job.mean_of = 4;
+	job.n_mean_metrics = 1;
+	job.mean_metrics[0] = (struct control_metric){"auc", 0.8};
+	cr_assert_not_null(strstr(render(watch_render_line), "step 0 to 41 226 / 67 149"), "%s", text);
+}
+
 Test(watch, tests_after_different_steps_make_no_common_mean)
 {
 	for (uint32_t i = 0; i < 2; i++) {
