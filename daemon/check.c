@@ -277,7 +277,9 @@ enum status check_worker(char out[256], const struct daemon_config *cfg, const c
 		(void)snprintf(out, 256, "%.255s", cfg->worker);
 		if (access(out, X_OK) == 0)
 			return ST_OK;
-		return error_set(err, ST_NOT_FOUND, "worker.program %s: %s", cfg->worker, strerror(errno));
+		(void)error_set(err, ST_NOT_FOUND, "worker.program %s: %s", cfg->worker, strerror(errno));
+		error_hint(err, "set it to the path of dadam-worker, or leave it out: the installed one is taken");
+		return ST_NOT_FOUND;
 	}
 	(void)snprintf(beside, sizeof beside, "%.240s/worker", exe_dir);
 	if (find_in(out, exe_dir, strlen(exe_dir), name, X_OK) || find_in(out, beside, strlen(beside), name, X_OK) ||

@@ -2,9 +2,11 @@
  *
  * Exit: 0 a clean end, 1 cut short, 64 usage, 71 the system (port, socket), 74 the state directory,
  * 78 the configuration (so that a supervisor does not try the same file again). */
+#include "daemon/check.h"
 #include "daemon/config.h"
 #include "daemon/daemon.h"
 
+#include <errno.h>
 #include <libgen.h>
 #include <limits.h>
 #include <signal.h>
@@ -28,7 +30,7 @@ static const char help_text[] =
 		"\n"
 		"  --config FILE    the configuration (YAML); else $DADAMD_CONFIG, else /etc/dadamd/dadamd.yaml,\n"
 		"                   else defaults: loopback only. An empty file works.\n"
-		"  --check-config   read and check the configuration, say what is wrong, and end\n"
+		"  --check-config   read and check the configuration, say what is wrong or missing here, and end\n"
 		"  --version        print the version\n"
 		"  --help           this text\n"
 		"\n"
@@ -94,11 +96,24 @@ static void find_exe_dir(char out[PATH_MAX])
 	(void)snprintf(out, PATH_MAX, "%s", n > 0 ? dirname(path) : ".");
 }
 
+static void warn_of_folders(const char *source, const char *what, const char (*folders)[256], size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (access(folders[i], R_OK | X_OK) != 0)
+			(void)fprintf(stderr, "dadamd: %s: warning: %s %s cannot be read on this host: %s\n", source, what, folders[i], strerror(errno));
+}
+
+/* What is missing on this host does not make the configuration wrong: a disk may be mounted later. */
 static int check_config(const struct daemon_config *cfg, const char *source)
 {
-	for (size_t i = 0; i < cfg->n_data_roots; i++)
-		if (access(cfg->data_roots[i], R_OK | X_OK) != 0)
-			(void)fprintf(stderr, "dadamd: %s: warning: data root %s cannot be read on this host\n", source, cfg->data_roots[i]);
+	char exe_dir[PATH_MAX], worker[256];
+	struct error err = {0};
+
+	warn_of_folders(source, "data root", cfg->data_roots, cfg->n_data_roots);
+	warn_of_folders(source, "plugin folder", cfg->plugin_dirs, cfg->n_plugin_dirs);
+	find_exe_dir(exe_dir);
+	if (check_worker(worker, cfg, exe_dir, &err) != ST_OK)
+		(void)fprintf(stderr, "dadamd: %s: warning: %s\n  %s\n", source, err.msg, err.hint);
 	(void)printf("%s: ok (node %s, listen %s, control socket %s, state %s, %zu seeds)\n", source,
 			cfg->node_name[0] != '\0' ? cfg->node_name : "named by the host", cfg->listen, cfg->control_socket,
 			cfg->state_dir, cfg->n_seeds);
