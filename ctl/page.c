@@ -53,6 +53,48 @@ void page_clean(struct page *p, const char *text)
 	append(p, clean, strlen(clean));
 }
 
+/* Columns since the last end of line; colours take none. */
+static size_t column(const struct page *p)
+{
+	size_t from = p->text.len, n = 0;
+
+	while (from > 0 && p->text.data[from - 1] != '\n')
+		from--;
+	for (size_t i = from; i < p->text.len; i++) {
+		if (p->text.data[i] == '\x1b')
+			while (i < p->text.len && p->text.data[i] != 'm')
+				i++;
+		else
+			n += (p->text.data[i] & 0xc0) != 0x80;
+	}
+	return n;
+}
+
+void page_fold(struct page *p, size_t indent, const char *text)
+{
+	char clean[LINE_SIZE], *word = clean, *end;
+	size_t at = column(p);
+
+	show_clean(clean, sizeof clean, text);
+	for (int last = 0; !last; word = end + 1) {
+		size_t blank = word != clean, width;
+
+		end = word + strcspn(word, " ");
+		last = *end == '\0';
+		*end = '\0';
+		width = show_width(word);
+		if (p->view.width > 0 && at > indent && at + blank + width > p->view.width) {
+			append(p, "\n", 1);
+			page_blanks(p, indent);
+			at = indent;
+			blank = 0;
+		}
+		page_blanks(p, blank);
+		append(p, word, (size_t)(end - word));
+		at += blank + width;
+	}
+}
+
 void page_paint(struct page *p, enum paint paint, const char *text)
 {
 	const char *code = "";

@@ -33,6 +33,9 @@ void page_blanks(struct page *p, size_t n);
 /* Foreign text, cleaned (show.h). */
 void page_clean(struct page *p, const char *text);
 
+/* The same, broken at blanks where the view is too narrow; what follows begins behind `indent` blanks. */
+void page_fold(struct page *p, size_t indent, const char *text);
+
 /* text in a colour, when the view has colours; not cleaned. */
 void page_paint(struct page *p, enum paint paint, const char *text);
 

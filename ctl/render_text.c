@@ -118,9 +118,9 @@ static void put_unwritten(struct page *p, const struct control_status *s)
 	page_put(p, "  ");
 	page_paint(p, PAINT_BAD, "CANNOT BE WRITTEN");
 	page_put(p, " since %s (%s ago)\n           ", at, age);
-	page_clean(p, s->unwritten.msg);
+	page_fold(p, 11, s->unwritten.msg);
 	page_put(p, "\n           ");
-	page_clean(p, s->unwritten.hint);
+	page_fold(p, 11, s->unwritten.hint);
 }
 
 static void put_health(struct page *p, const struct control_status *s)
@@ -353,7 +353,7 @@ void render_links_down(char *out, size_t size, const struct control_job *job, co
 /* Its node and worker seem well, but for this. */
 static void put_condition(struct page *p, const struct control_job *j, const struct control_rank *r)
 {
-	char down[200];
+	char down[200], text[240];
 
 	if (r->news_ms >= CONTROL_QUIET_MS) {
 		page_put(p, "rank %u on ", r->rank);
@@ -361,10 +361,11 @@ static void put_condition(struct page *p, const struct control_job *j, const str
 		page_put(p, ": no news for %" PRIu64 " s\n", r->news_ms / 1000);
 	} else if ((r->state == CONTROL_RANK_RUNNING || r->state == CONTROL_RANK_READY) && r->links_up < r->links_wanted) {
 		render_links_down(down, sizeof down, j, r);
+		(void)snprintf(text, sizeof text, "%u of %u links are up%s", r->links_up, r->links_wanted, down);
 		page_put(p, "rank %u on ", r->rank);
 		page_clean(p, r->node_name);
-		page_put(p, ": %u of %u links are up", r->links_up, r->links_wanted);
-		page_clean(p, down);
+		page_put(p, ": ");
+		page_fold(p, 2, text);
 		page_put(p, "\n");
 	}
 }
@@ -381,10 +382,10 @@ static void put_reasons(struct page *p, const struct control_job *j)
 		page_put(p, "rank %u on ", r->rank);
 		page_clean(p, r->node_name);
 		page_put(p, ": ");
-		page_clean(p, r->why);
+		page_fold(p, 2, r->why);
 		if (*r->hint != '\0' && strcmp(r->hint, j->hint) != 0) {
 			page_put(p, "\n  ");
-			page_clean(p, r->hint);
+			page_fold(p, 2, r->hint);
 		}
 		page_put(p, "\n");
 	}
@@ -440,12 +441,12 @@ void render_show(struct page *p, const struct control_job *job)
 	page_put(p, "\n");
 	if (*job->why != '\0') {
 		page_put(p, "  why        ");
-		page_clean(p, job->why);
+		page_fold(p, 13, job->why);
 		page_put(p, "\n");
 	}
 	if (*job->hint != '\0') {
 		page_put(p, "  hint       ");
-		page_clean(p, job->hint);
+		page_fold(p, 13, job->hint);
 		page_put(p, "\n");
 	}
 	put_facts(p, job);

@@ -11,6 +11,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#define DEFAULT_WIDTH 80U /* of a terminal that does not say: one of a container, often */
+
 static bool wants_color(const struct args *args)
 {
 	const char *term = getenv("TERM");
@@ -48,7 +50,10 @@ const struct view *shell_view(struct shell *sh)
 	struct winsize w = {0};
 
 	sh->view.now_ms = client_unix_ms();
-	sh->view.width = ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 ? w.ws_col : 0;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) != 0)
+		sh->view.width = 0;
+	else
+		sh->view.width = w.ws_col > 0 ? w.ws_col : DEFAULT_WIDTH;
 	return &sh->view;
 }
 

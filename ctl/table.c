@@ -8,7 +8,8 @@
 #include <string.h>
 
 #define GAP 2 /* blanks between columns */
-#define LEAST_LAST 21 /* the last column is not cut below this */
+#define LEAST_LAST 21 /* the last column is not cut below this, but when nothing else is left to cut */
+#define LEAST_CUT 12  /* and others not below this */
 
 /* What rendering found out about the columns. */
 struct layout {
@@ -77,6 +78,21 @@ static bool drop_one(const struct table *t, struct layout *l)
 	return true;
 }
 
+/* Nothing can be dropped any more: the widest columns lose what is too much. */
+static void cut_widest(const struct table *t, struct layout *l, size_t over)
+{
+	for (; over > 0; over--) {
+		size_t widest = 0;
+
+		for (size_t c = 0; c < t->n_columns; c++)
+			if (l->shown[c] && (!l->shown[widest] || l->width[c] > l->width[widest]))
+				widest = c;
+		if (l->width[widest] <= LEAST_CUT)
+			return;
+		l->width[widest]--;
+	}
+}
+
 static void measure(const struct table *t, struct layout *l)
 {
 	const char *cell = NULL;
@@ -108,8 +124,10 @@ static void fit(const struct table *t, struct layout *l, size_t width)
 			l->width[l->last] -= over;
 			break;
 		}
-		if (!drop_one(t, l))
+		if (!drop_one(t, l)) {
+			cut_widest(t, l, over);
 			break;
+		}
 		for (l->last = t->n_columns - 1; l->last > 0 && !l->shown[l->last]; l->last--)
 			continue;
 		total = total_width(t, l);

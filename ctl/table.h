@@ -1,6 +1,6 @@
 /* Rows of cells to aligned text. Columns are as wide as their widest cell; where the table is wider
- * than the terminal, columns go by priority, then the last one is cut short. Cells are cleaned
- * (show.h). */
+ * than the terminal, the last one is cut short, columns go by priority, then long ones are cut too.
+ * Cells are cleaned (show.h). */
 #ifndef CTL_TABLE_H
 #define CTL_TABLE_H
 

@@ -343,7 +343,7 @@ static void put_why(struct page *p, const struct control_job *job)
 	if (*job->why == '\0')
 		return;
 	page_put(p, "  ");
-	page_clean(p, job->why);
+	page_fold(p, 5, job->why);
 }
 
 void watch_render(struct page *p, const struct watch *w, const struct control_job *job)

@@ -498,6 +498,25 @@ Test(render, show_says_which_links_are_not_up)
 	page_fini(&p);
 }
 
+Test(render, show_has_the_whole_reason_in_lines_that_fit)
+{
+	struct control_job job = {.name = "x", .phase = CONTROL_WAITING,
+			.why = "peers 2/4: only 2 nodes are here: node-c is suspect, node-with-quite-a-long-name is dead, node-e has left"};
+	struct view view = {.width = 60};
+	struct page p;
+
+	page_init(&p, &view);
+	render_show(&p, &job);
+	cr_expect_not_null(strstr(page_text(&p), "  why        peers 2/4: only 2 nodes are here: node-c is\n"
+			"             suspect, node-with-quite-a-long-name is dead,\n             node-e has left\n"), "%s", page_text(&p));
+	page_fini(&p);
+	view.width = 0;
+	page_init(&p, &view);
+	render_show(&p, &job);
+	cr_expect_not_null(strstr(page_text(&p), "is dead, node-e has left\n"), "no terminal, no lines: %s", page_text(&p));
+	page_fini(&p);
+}
+
 Test(render, show_says_which_rank_gives_no_news)
 {
 	static struct control_rank two[2] = {{.rank = 0, .node_name = "n0", .state = CONTROL_RANK_RUNNING, .news_ms = 4900},

@@ -39,6 +39,22 @@ Test(table, a_narrow_terminal_cuts_the_last_column_and_then_drops_by_priority)
 	check(29, false, " A     WHY\n one   a reason that is ve...\n caf\xc3\xa9\n");
 }
 
+Test(table, long_columns_are_cut_when_nothing_can_be_dropped)
+{
+	static const struct table_column two[] = {{"NAME", false, 0}, {"WHY", false, 0}};
+	struct view view = {.width = 40};
+	struct page p;
+	struct table t;
+
+	page_init(&p, &view);
+	table_init(&t, two, 2);
+	table_put(&t, PAINT_PLAIN, "a-name-that-is-longer-than-the-terminal-is-wide");
+	table_put(&t, PAINT_PLAIN, "a reason that is very long");
+	table_render(&p, &t, 0);
+	cr_expect_str_eq(page_text(&p), "NAME                 WHY\na-name-that-is-l...  a reason that is...\n", "%s", page_text(&p));
+	page_fini(&p);
+}
+
 Test(table, colours_do_not_move_the_columns)
 {
 	check(0, true, " A       NUMBER  WHY\n \x1b[32mone\x1b[0m          1  a reason that is very long?\n caf\xc3\xa9  12345678\n");
