@@ -341,7 +341,8 @@ def digits(cluster, node, test_file, workers, topology, a, steps):
 def statement_13(cluster, nodes):
     """Digits: every job runs twice (the same bits, statement 2), tested on its training rows and on the test rows."""
     if not write_digits(os.path.join(cluster.dir, "data")):
-        print("# statement 13 skipped: ../shared/data has no digits8x8.csv.gz")
+        rows.append(None)
+        print(f"ok {len(rows)} - statement 13 # SKIP ../shared/data has no digits8x8.csv.gz")
         return
     for what, workers, topology, a, steps, mean_most, worst_most, acc_least, edge in (
             ("D-Adam ring8 p=4", 8, "ring", algorithm("d-adam", 4, 4e-3), 600, .040, .046, .955, 1446000),
@@ -491,8 +492,9 @@ def main():
         finally:
             cluster.end()
     print(f"1..{len(rows)}")
-    print(f"# {sum(rows)} of {len(rows)} hold")
-    return 0 if rows and all(rows) else 1
+    judged = [good for good in rows if good is not None]
+    print(f"# {sum(judged)} of {len(judged)} hold{', and nothing was judged of some statements' if len(judged) < len(rows) else ''}")
+    return 0 if judged and all(judged) else 1
 
 
 if __name__ == "__main__":

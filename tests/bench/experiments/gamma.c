@@ -1,6 +1,6 @@
-/* Largest stable gamma of pure gossip: no gradients, models that start as Gaussian noise.
+/* Which gamma? The largest that is stable in pure gossip, and what training makes of several.
  *
- * For every topology and compressor, and in both orders, the largest gamma of a grid with which the
+ * Pure gossip: no gradients, models that start as Gaussian noise. For every topology and compressor, and in both orders, the largest gamma of a grid with which the
  * distance to the mean has shrunk after 400 rounds, and never grew a thousandfold. Replicas start at
  * zero, as no two models are known to each other. QSGD's answer depends on the length of a segment, so
  * it is asked for twice: 2000 numbers, as the reference, and 65 536, as on the wire. */
@@ -210,4 +210,62 @@ void plan_gamma(const char *dir, bool quick)
 				ask(f, &places[i], kinds[k], LONG);
 		}
 	must(fclose(f) == 0, path);
+}
+
+/* ---- in training ---- */
+
+/* The gammas of a kind: multiples of `unit`, for QSGD of 1/omega (compress_contraction is 1/(1 + omega)). */
+static double unit_of(const char *kind, size_t n)
+{
+	struct compress_config c;
+
+	must(compress_parse(&c, kind, NULL) == ST_OK, "no such compressor");
+	if (c.kind != COMPRESS_QSGD)
+		return 1;
+	return 1 / (1 / compress_contraction(&c, n) - 1);
+}
+
+static const struct candidates {
+	const char *kind;
+	double gammas[8]; /* in units; ends with 0 */
+} candidates[] = {
+	{"int8", {0.5, 0.8, 1}},
+	{"int4", {0.5, 0.8, 1}},
+	{"sign", {0.4, 0.6, 0.8, 1}},
+	{"top-k(10%)", {0.1, 0.2, 0.3, 0.4}},
+	{"top-k(1%)", {0.025, 0.05, 0.075, 0.1, 0.15}},
+	{"random-k(10%)", {0.025, 0.05, 0.1, 0.15}},
+	{"random-k(1%)", {0.0025, 0.005, 0.01, 0.02}},
+	{"qsgd(4)", {0.5, 0.75, 1, 1.5, 2, 3}},
+	{"qsgd(15)", {0.5, 0.75, 1, 1.5, 2, 3}},
+	{"qsgd(64)", {0.5, 0.75, 1, 1.5, 2, 3}},
+	{"qsgd(255)", {0.25, 0.5, 0.75, 1}},
+};
+
+static void train(struct lab *lab, struct task *t, const char *topology, uint32_t period)
+{
+	for (size_t k = 0; k < COUNT(candidates); k++) {
+		const struct candidates *c = &candidates[k];
+
+		for (size_t i = 0; i < COUNT(c->gammas) && c->gammas[i] > 0; i++) {
+			struct plan plan = {{.algorithm = CD_ADAM, .compressor = c->kind, .topology = topology, .ranks = 8,
+					.period = period, .rate = 4e-3, .gamma = c->gammas[i] * unit_of(c->kind, t->info.n_params)},
+					lab->quick ? 200 : 1000, 100, false, true};
+
+			if (plan.cfg.gamma <= 1)
+				(void)lab_run(lab, t, &plan);
+		}
+	}
+}
+
+void plan_tuned(struct lab *lab)
+{
+	static const char *const topologies[] = {"complete", "ring", "star", "hypercube"};
+	struct task t;
+
+	task_generated(&t, 1, false);
+	for (size_t i = 0; i < COUNT(topologies); i += lab->quick ? 2 : 1)
+		train(lab, &t, topologies[i], 1);
+	train(lab, &t, "ring", 4);
+	task_close(&t);
 }

@@ -1,4 +1,4 @@
-/* experiments check|bytes|frappe|speedup|sparse|topologies quick|full DIR [DATA]
+/* experiments check|bytes|frappe|speedup|sparse|topologies|gamma|tuned quick|full DIR [DATA]
  *
  * Runs one experiment and writes DIR/NAME.runs.csv and DIR/NAME.curves.csv. DATA: the folder with
  * frappe.train57k.libfm and frappe.test.libfm; without it Frappe is left out. See run.sh. */
@@ -12,10 +12,14 @@ int main(int argc, char **argv)
 	bool good = true;
 
 	if (argc < 4 || argc > 5 || (strcmp(argv[2], "quick") != 0 && strcmp(argv[2], "full") != 0)) {
-		(void)fprintf(stderr, "usage: experiments check|bytes|frappe|speedup|sparse|topologies quick|full DIR [DATA]\n");
+		(void)fprintf(stderr, "usage: experiments check|bytes|frappe|speedup|sparse|topologies|gamma|tuned quick|full DIR [DATA]\n");
 		return 2;
 	}
 	lab.quick = strcmp(argv[2], "quick") == 0;
+	if (strcmp(argv[1], "gamma") == 0) {
+		plan_gamma(argv[3], lab.quick);
+		return 0;
+	}
 	lab.data = argc == 5 ? argv[4] : NULL;
 	lab_open(&lab, argv[3], argv[1]);
 	if (strcmp(argv[1], "check") == 0)
@@ -30,6 +34,8 @@ int main(int argc, char **argv)
 		plan_sparse(&lab);
 	else if (strcmp(argv[1], "topologies") == 0)
 		plan_topologies(&lab);
+	else if (strcmp(argv[1], "tuned") == 0)
+		plan_tuned(&lab);
 	else
 		must(false, "no such experiment");
 	lab_close(&lab);

@@ -156,6 +156,21 @@ Test(compress, what_is_lost_is_at_most_what_contraction_says)
 		}
 }
 
+/* Where all numbers are of one size nothing depends on which are drawn: no slack is needed. */
+Test(compress, random_k_keeps_its_part_of_numbers_of_one_size)
+{
+	static real x[1000];
+
+	for (size_t i = 0; i < 1000; i++)
+		x[i] = i % 3 == 0 ? -2 : 2;
+	for (size_t n = 10; n <= 1000; n *= 10) {
+		struct compress *c = of("random-k(10%)", n);
+
+		cr_assert_float_eq(mean_error("random-k(10%)", c, x, n), 0.9, 1e-9, "%zu", n);
+		compress_destroy(c);
+	}
+}
+
 /* Every vector of up to 7 over {-1, 0, 1}: what is lost is computed by hand from counts. */
 Test(compress, all_short_vectors_of_signs)
 {

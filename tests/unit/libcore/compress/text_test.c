@@ -158,4 +158,10 @@ Test(text, contraction_is_the_documented_one)
 	cr_assert_eq(compress_contraction(&cfg, 16), 0.25);
 	cfg.kind = COMPRESS_IDENTITY;
 	cr_assert_eq(compress_contraction(&cfg, 16), 1.0);
+	cfg.kind = COMPRESS_INT8;
+	cr_assert_float_eq(compress_contraction(&cfg, 1000), 0.9960, 1e-4);
+	cfg.kind = COMPRESS_INT4;
+	cr_assert_float_eq(compress_contraction(&cfg, 1000), 0.6786, 1e-4);
+	cfg.kind = COMPRESS_BF16;
+	cr_assert_eq(compress_contraction(&cfg, 1000), 1 - 0x1p-16);
 }
