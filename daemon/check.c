@@ -136,11 +136,11 @@ static void warn_of_moments(const struct job_spec *s, struct error *warning)
 {
 	int adam = s->algorithm == JOB_D_ADAM || s->algorithm == JOB_LOCAL_ADAM || s->algorithm == JOB_CD_ADAM;
 
-	if (!adam || s->split == JOB_SPLIT_IID || s->moments == JOB_MOMENTS_MIXED || warning->msg[0] != '\0')
+	if (!adam || s->split == JOB_SPLIT_IID || s->split == JOB_SPLIT_SHUFFLED || s->moments == JOB_MOMENTS_MIXED || warning->msg[0] != '\0')
 		return;
 	(void)error_set(warning, ST_OK, "with rows that are not spread evenly (data.split), Adam's local second moments are biased to "
 			"what most ranks want");
-	error_hint(warning, "write `split: iid`, or `moments: mixed` with d-adam or local-adam");
+	error_hint(warning, "write `split: shuffled`, or `moments: mixed` with d-adam or local-adam");
 }
 
 /* The worker refuses it where it cannot converge; how many parameters there are is known there only. */

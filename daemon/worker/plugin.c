@@ -231,7 +231,7 @@ enum status plugin_labels(struct plugin *p, uint32_t *out, struct error *err)
 
 	if (ability == NULL || ability->struct_size < sizeof *ability || ability->labels == NULL) {
 		(void)error_set(err, ST_PLUGIN, "plugin %s does not tell the labels of its rows", p->name);
-		error_hint(err, "take data.split: iid or contiguous with it");
+		error_hint(err, "take data.split: iid, shuffled or contiguous with it");
 		return ST_PLUGIN;
 	}
 	plugin_enter(p, PLUGIN_LOAD, 0);

@@ -22,6 +22,7 @@ static uint64_t own_rows(const struct rows *r)
 		return run_start(r->n_rows, r->rank + 1, r->n_ranks) - run_start(r->n_rows, r->rank, r->n_ranks);
 	case JOB_SPLIT_LOCAL:
 		return r->n_rows;
+	case JOB_SPLIT_SHUFFLED:
 	case JOB_SPLIT_BY_LABEL:
 	case JOB_SPLIT_DIRICHLET:
 		return r->n_local; /* counted already */
@@ -53,6 +54,17 @@ int rows_need_labels(const struct job_spec *spec)
 	return spec->split == JOB_SPLIT_BY_LABEL || spec->split == JOB_SPLIT_DIRICHLET;
 }
 
+/* Rows that are listed one by one have numbers of 32 bits. */
+static enum status check_listed(uint64_t n_rows, struct error *err)
+{
+	if (n_rows <= UINT32_MAX)
+		return ST_OK;
+	(void)error_set(err, ST_DATA, "%llu training rows, splits but iid, contiguous and local take at most %u",
+			(unsigned long long)n_rows, UINT32_MAX);
+	error_hint(err, "take data.split: iid or contiguous");
+	return ST_DATA;
+}
+
 enum status rows_init_by_labels(struct rows *out, const struct job_spec *spec, uint32_t rank, uint32_t n_ranks,
 		const uint32_t *labels, uint64_t n_rows, struct error *err)
 {
@@ -60,9 +72,9 @@ enum status rows_init_by_labels(struct rows *out, const struct job_spec *spec, u
 	enum status st;
 
 	*out = (struct rows){.split = spec->split, .seed = spec->seed, .rank = rank, .n_ranks = n_ranks, .drawer = rank, .n_rows = n_rows};
-	if (n_rows > UINT32_MAX)
-		return error_set(err, ST_DATA, "%llu training rows, a split by label takes at most %u",
-				(unsigned long long)n_rows, UINT32_MAX);
+	st = check_listed(n_rows, err);
+	if (st != ST_OK)
+		return st;
 	st = spec->split == JOB_SPLIT_BY_LABEL
 		? shards_by_label(&out->own, &out->n_local, labels, n, rank, n_ranks, err)
 		: shards_dirichlet(&out->own, &out->n_local, labels, n, spec->split_alpha, spec->seed, rank, n_ranks, err);
@@ -78,13 +90,17 @@ void rows_fini(struct rows *r)
 enum status rows_init(struct rows *out, const struct job_spec *spec, uint32_t rank, uint32_t n_ranks,
 		uint64_t n_rows, struct error *err)
 {
-	uint64_t own;
+	enum status st = ST_OK;
 
 	*out = (struct rows){.split = spec->split, .seed = spec->seed, .rank = rank, .n_ranks = n_ranks,
 			.drawer = rank, .n_rows = n_rows};
 	out->first = run_start(n_rows, rank, n_ranks);
-	own = own_rows(out);
-	return check_own(out, own, err);
+	if (spec->split == JOB_SPLIT_SHUFFLED) {
+		st = check_listed(n_rows, err);
+		if (st == ST_OK)
+			st = shards_shuffled(&out->own, &out->n_local, (uint32_t)n_rows, spec->seed, rank, n_ranks, err);
+	}
+	return st == ST_OK ? check_own(out, own_rows(out), err) : st;
 }
 
 static uint64_t global_row(const struct rows *r, uint32_t local)
@@ -96,6 +112,7 @@ static uint64_t global_row(const struct rows *r, uint32_t local)
 		return r->first + local;
 	case JOB_SPLIT_LOCAL:
 		return local;
+	case JOB_SPLIT_SHUFFLED:
 	case JOB_SPLIT_BY_LABEL:
 	case JOB_SPLIT_DIRICHLET:
 		return r->own[local];

@@ -5,7 +5,8 @@
  *   iid         row n belongs to rank n mod N          row = local * N + rank
  *   contiguous  N runs of nearly equal length          row = floor(rank * rows / N) + local
  *   local       every rank has its own file            row = local
- *   by-label, dirichlet   by what the plugin says of the rows (shards.h): row = own[local]
+ *   shuffled    a random order is dealt out instead of the file's (shards.h)       row = own[local]
+ *   by-label, dirichlet   by what the plugin says of the rows (shards.h)          row = own[local]
  * Element b of the mini-batch of step t on a rank is rng_below(Stream(seed, BATCH, t, rank, 0), b,
  * n_local): drawn with repetition, by address, so it does not depend on who ran when. */
 #ifndef DAEMON_WORKER_ROWS_H
@@ -24,10 +25,10 @@ struct rows {
 	uint64_t n_rows;  /* of the plugin: of all ranks, under local of this one */
 	uint64_t first;   /* contiguous: the first own row */
 	uint32_t n_local;
-	uint32_t *own;    /* by-label, dirichlet: the row numbers, owned; else NULL */
+	uint32_t *own;    /* shuffled, by-label, dirichlet: the row numbers, owned; else NULL */
 };
 
-/* ST_DATA: this rank would have no rows, or more than 2^32 - 1. */
+/* ST_DATA: this rank would have no rows, or more than 2^32 - 1 (shuffled: all ranks together); ST_NOMEM. */
 MUST_CHECK enum status rows_init(struct rows *out, const struct job_spec *spec, uint32_t rank,
 		uint32_t n_ranks, uint64_t n_rows, struct error *err);
 

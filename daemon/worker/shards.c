@@ -88,6 +88,22 @@ static enum status give(struct own *o, bool fits, uint32_t **out, uint32_t *n_ou
 	return ST_OK;
 }
 
+enum status shards_shuffled(uint32_t **out, uint32_t *n_out, uint32_t n_rows, uint64_t seed, uint32_t rank, uint32_t n_ranks,
+		struct error *err)
+{
+	struct rng_stream s = rng_stream(seed, RNG_SHARD, 0, 0, 2);
+	uint32_t *order = mem_alloc((size_t)n_rows + 1, sizeof *order), n = 0; /* none is no error: one more */
+
+	if (order == NULL)
+		return error_set(err, ST_NOMEM, "a random order of %u rows: out of memory", n_rows);
+	rng_permutation(&s, order, n_rows, 0);
+	for (uint64_t place = rank; place < n_rows; place += n_ranks)
+		order[n++] = order[place]; /* never ahead of what is still to be read: n <= place */
+	*out = order;
+	*n_out = n;
+	return ST_OK;
+}
+
 enum status shards_by_label(uint32_t **out, uint32_t *n_out, const uint32_t *labels, uint32_t n_rows, uint32_t rank,
 		uint32_t n_ranks, struct error *err)
 {

@@ -22,7 +22,7 @@ static const char *const mixes[] = {"auto", "after", "before", NULL};
 static const char *const losses[] = {"continue", "fail", NULL};
 static const char *const losses_later[] = {"wait", NULL};
 static const char *const finishes[] = {"local", "average", NULL};
-static const char *const splits[] = {"iid", "contiguous", "local", "by-label"};
+static const char *const splits[] = {"iid", "contiguous", "local", "by-label", "shuffled"};
 static const char *const zstds[] = {"auto", "on", "off", NULL};
 static const char *const schedules[] = {"1f1b", "fill-drain", NULL};
 static const char *const activations[] = {"float32", "bf16", NULL};
@@ -43,7 +43,7 @@ static const struct setting rows[] = {
 	{"data", SETTING_MAP, 0, FIELD(data), .sample = "\n  format: synthetic-ctr",
 		.help = "passed on to the reader: format, train, test, ...; paths are relative to each node's data.roots"},
 	{"data.split", SETTING_TEXT, 0, FIELD(split_text), .preset = "iid",
-		.help = "which rows a rank gets: iid, contiguous, local (each node has its own), by-label, dirichlet(0.1)"},
+		.help = "which rows a rank gets: iid (row n goes to rank n mod N), shuffled, contiguous, local (each node has its own), by-label, dirichlet(0.1)"},
 	{"algorithm.name", SETTING_ENUM, 0, FIELD(algorithm), .words = algorithms,
 		.preset = "d-adam", .help = "how the ranks train together; pprs, agd and gd: as stages of one model"},
 	{"algorithm.period", SETTING_INTEGER, 0, FIELD(period), .least = 1, .greatest = 1000000, .preset = "1",
@@ -219,7 +219,7 @@ static enum status check_split(const struct settings *s, struct job_spec *spec, 
 	if (read_dirichlet(spec))
 		return ST_OK;
 	yaml_show(shown, spec->split_text, strlen(spec->split_text));
-	(void)settings_refuse(s, err, "data.split", "found '%s', allowed: iid, contiguous, local, by-label, dirichlet(ALPHA)", shown);
+	(void)settings_refuse(s, err, "data.split", "found '%s', allowed: iid, shuffled, contiguous, local, by-label, dirichlet(ALPHA)", shown);
 	error_hint(err, "ALPHA is 0.001 to 1000000: small ones give every rank few labels, as dirichlet(0.1)");
 	return ST_INVALID;
 }

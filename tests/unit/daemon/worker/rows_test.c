@@ -49,6 +49,22 @@ Test(rows, a_batch_under_iid_is_local_times_n_plus_rank_of_the_addressed_stream)
 	}
 }
 
+Test(rows, shuffled_ranks_have_as_many_rows_as_under_iid_and_together_all_of_them)
+{
+	bool seen[10] = {false};
+
+	for (uint32_t k = 0; k < 3; k++) {
+		struct rows r = rows_of(JOB_SPLIT_SHUFFLED, k, 3, 10);
+
+		cr_assert_eq(r.n_local, rows_of(JOB_SPLIT_IID, k, 3, 10).n_local);
+		for (uint32_t i = 0; i < r.n_local; i++) {
+			cr_assert_not(seen[r.own[i]]);
+			seen[r.own[i]] = true;
+		}
+		rows_fini(&r);
+	}
+}
+
 Test(rows, contiguous_ranks_draw_from_their_own_run_only)
 {
 	uint64_t batch[64], first = 0;

@@ -22,17 +22,17 @@ static void make_labels(void)
 		labels[i] = rng_below(&s, i, LABELS);
 }
 
-/* owner[row] by asking every rank for its rows. */
+/* owner[row] by asking every rank for its rows. alpha 0: by label; below: shuffled. */
 static void owners(uint32_t owner[ROWS], double alpha, uint64_t seed, uint32_t n_ranks)
 {
 	memset(owner, 0xff, ROWS * sizeof *owner);
 	for (uint32_t k = 0; k < n_ranks; k++) {
 		uint32_t *own, n;
 
-		cr_assert_eq(alpha > 0 ? shards_dirichlet(&own, &n, labels, ROWS, alpha, seed, k, n_ranks, NULL)
+		cr_assert_eq(alpha < 0 ? shards_shuffled(&own, &n, ROWS, seed, k, n_ranks, NULL) : alpha > 0 ? shards_dirichlet(&own, &n, labels, ROWS, alpha, seed, k, n_ranks, NULL)
 				       : shards_by_label(&own, &n, labels, ROWS, k, n_ranks, NULL), ST_OK);
 		for (uint32_t i = 0; i < n; i++) {
-			cr_assert(own[i] < ROWS && (i == 0 || own[i] > own[i - 1]));
+			cr_assert(own[i] < ROWS && (i == 0 || alpha < 0 || own[i] > own[i - 1]));
 			cr_assert_eq(owner[own[i]], UINT32_MAX, "row %u belongs to ranks %u and %u", own[i], owner[own[i]], k);
 			owner[own[i]] = k;
 		}
@@ -44,13 +44,28 @@ static void owners(uint32_t owner[ROWS], double alpha, uint64_t seed, uint32_t n
 
 Test(shards, every_row_belongs_to_exactly_one_rank)
 {
-	static const double alphas[] = {0, .001, .1, 1, 100, 1e6};
+	static const double alphas[] = {-1, 0, .001, .1, 1, 100, 1e6};
 	static uint32_t owner[ROWS];
 
 	make_labels();
 	for (size_t a = 0; a < sizeof alphas / sizeof *alphas; a++)
 		for (uint32_t n = 1; n <= 9; n += 4)
 			owners(owner, alphas[a], 3 + a, n);
+}
+
+Test(shards, shuffled_deals_rows_out_evenly_whatever_the_pattern_of_the_file)
+{
+	static uint32_t owner[ROWS], again[ROWS];
+	uint32_t even[2] = {0}, moved = 0;
+
+	owners(owner, -1, 5, 2);
+	owners(again, -1, 6, 2);
+	for (uint32_t i = 0; i < ROWS; i++) {
+		even[owner[i]] += i % 2 == 0; /* iid: all of them go to rank 0 */
+		moved += owner[i] != again[i];
+	}
+	cr_assert(even[0] > ROWS / 5 && even[1] > ROWS / 5, "%u, %u", even[0], even[1]);
+	cr_assert_gt(moved, ROWS / 3); /* another seed, another order */
 }
 
 Test(shards, by_label_gives_runs_of_the_sorted_rows)
