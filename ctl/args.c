@@ -43,6 +43,7 @@ enum option {
 	OPTION_LINES,
 	OPTION_FILE,
 	OPTION_TAKE,
+	OPTION_FORCE,
 	OPTION_DOT
 };
 
@@ -65,6 +66,7 @@ static const struct option_row options[] = {
 	{OPTION_LINES, 'n', "lines", VERB_LOGS, "N"},
 	{OPTION_FILE, 'o', "output", VERB_EXPORT, "FILE"},
 	{OPTION_TAKE, 0, "take", VERB_EXPORT, "mean|local"},
+	{OPTION_FORCE, 0, "force", VERB_EXPORT, NULL},
 	{OPTION_DOT, 0, "dot", VERB_TOPOLOGY, NULL},
 	{OPTION_SOCKET, 0, "socket", ANY_VERB, "PATH"},
 	{OPTION_OUTPUT, 'o', "output", ANY_VERB, "table|json"},
@@ -230,6 +232,9 @@ static enum status apply(struct reader *r, enum option option, const char *value
 		return ST_OK;
 	case OPTION_TAKE:
 		return set_take(a, value, r->err);
+	case OPTION_FORCE:
+		a->force = 1;
+		return ST_OK;
 	case OPTION_DOT:
 		a->dot = 1;
 		return ST_OK;

@@ -46,7 +46,8 @@ struct args {
 	int follow;       /* logs -f */
 	int64_t lines;    /* logs -n; -1: all */
 	const char *file; /* export -o */
-	enum control_take take;
+	enum control_take take; /* export --take */
+	int force;        /* export --force */
 	int dot;          /* topology --dot */
 };
 

@@ -1,5 +1,6 @@
 /* export: a job's model into a file that appears whole or not at all. The file is renamed into its place, so
- * a place that is no file (a device, a pipe) is refused, and a symbolic link is followed, not replaced. */
+ * a place that is no file (a device, a pipe) is refused, and a symbolic link is followed, not replaced. A file
+ * that is there already is replaced only with --force. */
 #include "ctl/render_json.h"
 #include "ctl/shell.h"
 #include "ctl/show.h"
@@ -56,9 +57,18 @@ static int refuse_special(struct shell *sh, const char *path)
 {
 	struct error err;
 
-	(void)error_set(&err, ST_INVALID, "%s is a device, pipe or socket, allowed: a file, new or to be replaced", path);
+	(void)error_set(&err, ST_INVALID, "%s is a device, pipe or socket, allowed: a file, new or with --force", path);
 	error_hint(&err, "-o - writes to stdout: dadamctl export JOB -o - >%s", path);
 	return shell_fail(sh, &err, EXIT_USAGE);
+}
+
+static int refuse_existing(struct shell *sh, const char *path)
+{
+	struct error err;
+
+	(void)error_set(&err, ST_STATE, "%s is there already", path);
+	error_hint(&err, "choose another -o FILE, or add --force to replace it");
+	return shell_fail(sh, &err, EXIT_FAILED);
 }
 
 /* `-o json` means the output format for every other verb. */
@@ -88,6 +98,8 @@ static int target_open(struct target *t)
 		return refuse_folder(t->sh, t->path);
 	if (there && !S_ISREG(s.st_mode))
 		return refuse_special(t->sh, t->path);
+	if (there && !t->sh->args->force)
+		return refuse_existing(t->sh, t->path);
 	if (there && realpath(t->path, t->real) != NULL)
 		t->path = t->real;
 	t->temporary = mem_alloc(strlen(t->path) + 5, 1);

@@ -86,10 +86,11 @@ static const char *const texts[N_VERBS] = {
 	"  A name means the job of that name that has not ended; when several have not, give the id.\n"
 	"examples     dadamctl stop 3f9a21\n",
 
-	"dadamctl export JOB -o FILE.safetensors [--take mean|local]\n"
+	"dadamctl export JOB -o FILE.safetensors [--take mean|local] [--force]\n"
 	"  Write a model of an ended job as safetensors. The file appears whole or not at all.\n"
 	"  -o, --output FILE   where to; - is stdout, unless that is a terminal\n"
 	"  --take WHICH        mean: of all ranks (default); local: of this node's rank\n"
+	"  --force             replace FILE when it is there already\n"
 	"examples     dadamctl export ctr -o ctr.safetensors\n"
 	"             dadamctl export ctr -o - | sha256sum\n",
 

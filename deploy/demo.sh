@@ -192,7 +192,7 @@ run() {
 	say "result, as node-$nodes tells it"
 	ctl "$nodes" show "$id"
 	[ $result -eq 0 ] || { ctl 1 logs "$id" -n 20 >&2; die "the job did not succeed: dadamctl watch ended with $result"; }
-	ctl "$nodes" export "$id" -o "$2" || die "the model could not be exported"
+	ctl "$nodes" export "$id" -o "$2" --force || die "the model could not be exported"
 }
 
 model=$dir/model.safetensors

@@ -433,7 +433,12 @@ def an_export_replaces_files_and_nothing_else(c):
     real, link = os.path.join(c.dir, "real"), os.path.join(c.dir, "link")
     open(real, "wb").close()
     os.symlink("real", link)
-    d.ctl("export", "good", "-o", link)
+    before = sorted(os.listdir(c.dir))
+    r = d.ctl("export", "good", "-o", link, ok=False)
+    check(r.returncode == 1, f"exit {r.returncode}")
+    says("a file that is there", r.stderr, ["link is there already", "another -o FILE", "--force"])
+    check(os.path.getsize(real) == 0 and sorted(os.listdir(c.dir)) == before, f"nothing was touched: {os.listdir(c.dir)}")
+    d.ctl("export", "good", "-o", link, "--force")
     check(os.path.islink(link) and os.path.getsize(real) > 400, "the link leads to the model")
 
 

@@ -324,6 +324,8 @@ static const struct {
 	{PLAIN, "submit cube.yaml", 6, "", "cube.yaml: topology: "},
 	{PLAIN, "submit - --id-only", 6, "", "stdin: model.plugin: missing"},
 	{PLAIN, "export 030e -o m.safetensors", 0, "wrote m.safetensors  300 kB", ""},
+	{PLAIN, "export 030e -o m.safetensors", 1, "", "m.safetensors is there already\n  choose another -o FILE, or add --force"},
+	{PLAIN, "export 030e -o m.safetensors --force", 0, "/m.safetensors  300 kB", ""},
 	{PLAIN, "export 030e -o .", 2, "", "is a folder"},
 	{PLAIN, "export 030e -o no/such/m", 1, "", "no/such/m.tmp: No such file or directory"},
 	{PLAIN, "help exit", 0, "130  interrupted; the job goes on", ""},
@@ -396,7 +398,7 @@ static const struct {
 	{PLAIN, "-o json logs x", "dadam.logs/1", 0}, {PLAIN, "-o json logs x -n 1", "dadam.logs/1", 0},
 	{PLAIN, "-o json version", "dadam.version/1", 0}, {PLAIN, "-o json topology x", "dadam.topology/1", 0},
 	{PLAIN, "-o json submit good.yaml", "dadam.jobs/1", 0}, {PLAIN, "-o json stop x", "dadam.jobs/1", 0},
-	{PLAIN, "-o json export x -o m", "dadam.export/1", 0}, {ENDS_DONE, "-o json watch x", "dadam.jobs/1", 0},
+	{PLAIN, "-o json export x -o m --force", "dadam.export/1", 0}, {ENDS_DONE, "-o json watch x", "dadam.jobs/1", 0},
 	{ENDS_FAILED, "-o json submit good.yaml --wait", "dadam.jobs/1", 1},
 };
 
