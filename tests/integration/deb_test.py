@@ -106,8 +106,8 @@ def the_three_packages_hold_what_belongs_to_them(c):
     for name, patterns in {
             "dadamd": ["/usr/bin/dadamd", "/usr/bin/dadam-worker", r"/usr/lib/\S+/dadam/models/deepfm.so", r"/usr/lib/\S+/dadam/models/logreg.so",
                        "/etc/dadamd/dadamd.yaml", "/lib/systemd/system/dadamd.service", "/usr/lib/sysusers.d/dadamd.conf",
-                       "/usr/lib/tmpfiles.d/dadamd.conf", "/usr/share/doc/dadamd/README.md"],
-            "dadamctl": ["/usr/bin/dadamctl"],
+                       "/usr/lib/tmpfiles.d/dadamd.conf", "/usr/share/doc/dadamd/README.md", "/usr/share/man/man8/dadamd.8.gz"],
+            "dadamctl": ["/usr/bin/dadamctl", "/usr/share/man/man1/dadamctl.1.gz", "/usr/share/bash-completion/completions/dadamctl"],
             "libdadam-dev": ["/usr/include/dadam/model.h", r"/usr/lib/\S+/pkgconfig/dadam.pc"]}.items():
         for p in patterns:
             check(re.search(rf" \.{p}$", content[name], re.M), f"{name} lacks {p}")
@@ -332,7 +332,7 @@ def purged_under_systemd_the_service_is_stopped_and_nothing_is_left(c):
     m = machine()
     m.sh("apt-get purge -qy dadamd")
     check("dadamd" not in m.sh("ps -e 2>/dev/null || cat /proc/[0-9]*/comm"), "no process")
-    left = m.sh("find / -xdev -name '*dadam*' ! -path '/proc/*' ! -path '/root/*' ! -path '/var/lib/dpkg/*' ! -path '/usr/bin/dadamctl' "
+    left = m.sh("find / -xdev -name '*dadam*' ! -path '/proc/*' ! -path '/root/*' ! -path '/var/lib/dpkg/*' ! -name 'dadamctl*' "
                 "! -path '/usr/include/*' ! -path '/usr/share/doc/*' ! -path '*/pkgconfig/*' ! -path '/sys/*'").split()
     check(not left, f"left: {left}")
 

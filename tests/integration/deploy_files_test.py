@@ -150,4 +150,94 @@ def the_pages_name_only_files_that_are_there(c):
         check("Not run here" in page, "what is not tested is said")
 
 
+# ---- manual pages and completion: what --help says, no more and no less ----
+
+VERBS = ["status", "peers", "ls", "submit", "show", "watch", "logs", "stop", "export", "topology", "version", "help"]
+OPTION = r"(?<![\w-])--?[A-Za-z][\w-]*"
+
+
+def help_of(*words, program=harness.DADAMCTL):
+    r = subprocess.run([program, *words], capture_output=True, text=True, timeout=60)
+    check(r.returncode == 0, f"{words}: {r.stderr}")
+    return r.stdout
+
+
+def options_of(page):
+    """Those of the lines that begin with one, and of a first line that shows how to call it."""
+    heads = [re.split(r"\s{2,}", line.strip())[0] for line in page.splitlines() if line.startswith("  -")]
+    return set(re.findall(OPTION, " ".join([page.splitlines()[0], *heads])))
+
+
+def flags_in(section):
+    """mdoc: `.It Fl o , Fl -output Ar file` -> -o, --output"""
+    lines = [line.split() for line in section.splitlines() if line.startswith(".It Fl ")]
+    return {"-" + words[i + 1] for words in lines for i, w in enumerate(words) if w == "Fl"}
+
+
+def items_in(page, heading):
+    section = re.search(rf'^\.Sh {heading}$(.*?)(?=^\.Sh )', page, re.M | re.S).group(1)
+    return re.findall(r"^\.It (\S+)", section, re.M)
+
+
+@test
+def the_manual_pages_have_the_options_and_exit_statuses_of_the_help(c):
+    ctl, daemon = text("man", "dadamctl.1"), text("man", "dadamd.8")
+    check(flags_in(ctl.split(".Sh VERBS")[0]) == options_of(help_of("help").split("\noptions\n")[1]), "dadamctl(1): options of every verb")
+    sections = dict(re.findall(r"^\.Ss (\w+)(.*?)(?=^\.S[sh] )", ctl, re.M | re.S))
+    check(list(sections) == VERBS, f"dadamctl(1) has the verbs {list(sections)}")
+    for verb in VERBS:
+        check(flags_in(sections[verb]) == options_of(help_of("help", verb)), f"dadamctl(1): {verb}: {flags_in(sections[verb])}")
+    check(items_in(ctl, "EXIT STATUS") == re.findall(r"^ +(\d+)  ", help_of("help", "exit"), re.M), "dadamctl(1): exit statuses")
+    said = help_of("--help", program=harness.DADAMD)
+    check(flags_in(daemon) == options_of(said) >= {"--config", "--check-config"}, f"dadamd(8): {flags_in(daemon)}")
+    check(items_in(daemon, "EXIT STATUS") == re.findall(r"[:,] (\d+) ", said.split("exit status")[1]), "dadamd(8): exit statuses")
+
+
+@test
+def the_manual_pages_have_no_fault_that_groff_knows(c):
+    if not shutil.which("groff"):
+        skip("no groff: apt-get install groff")
+    for page in glob.glob(os.path.join(DEPLOY, "man", "*")):
+        r = subprocess.run(["groff", "-mandoc", "-Tutf8", "-ww", "-z", page], capture_output=True, text=True, timeout=60)
+        check(r.returncode == 0 and not r.stderr, f"{page}: {r.stderr}")
+
+
+def completed(*line):
+    """What bash offers for the last word of the line."""
+    script = 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _dadamctl; printf "%s\\n" "${COMPREPLY[@]}"'
+    r = subprocess.run(["bash", "-u", "-c", script, os.path.join(DEPLOY, "completion", "dadamctl.bash"), harness.DADAMCTL, *line],
+                       capture_output=True, text=True, timeout=60)
+    check(not r.stderr, r.stderr)
+    return r.stdout.split()
+
+
+@test
+def completion_offers_every_verb_and_option_of_the_help(c):
+    check(completed("") == VERBS, f"{completed('')}")
+    check(completed("s") == ["status", "submit", "show", "stop"], f"{completed('s')}")
+    every = options_of(help_of("help").split("\noptions\n")[1])
+    for verb in VERBS:
+        check(set(completed(verb, "-")) == every | options_of(help_of("help", verb)), f"{verb}: {completed(verb, '-')}")
+    check(completed("--socket", "/x", "ls", "--a") == ["--all"], "the value of an option is no verb")
+    check(completed("--color", "") == ["auto", "always", "never"] and completed("ls", "-o", "j") == ["json"], "values")
+    check(completed("export", "x", "--take", "") == ["mean", "local"], "values of export")
+    check(completed("submit", "--set", "") == [], "nobody knows the value of --set")
+
+
+@test
+def completion_asks_the_daemon_for_jobs_and_nodes(c):
+    a = c.daemon("node-of-this-test")
+    spec = os.path.join(c.dir, "job.yaml")
+    with open(spec, "w", encoding="utf-8") as f:
+        f.write("model: {plugin: logreg}\ndata: {format: synthetic-ctr, rows: 64}\nsteps: 1\nbatch: 4\nworkers: {min: 9}\n")
+    job = a.ctl("submit", spec, "--id-only").stdout[:6]
+    for verb in ("show", "watch", "logs", "stop", "export", "topology"):
+        check(completed("--socket", a.socket, verb, "") == [job], f"{verb}: {completed('--socket', a.socket, verb, '')}")
+    check(completed("--socket", "=", a.socket, "peers", "node") == ["node-of-this-test"], "bash cuts --socket=PATH into three words")
+    a.ctl("stop", job)
+    check(completed("--socket", a.socket, "stop", "") == [] and completed("--socket", a.socket, "show", "") == [job], "ended jobs are not to be stopped")
+    a.stop()
+    check(completed("--socket", a.socket, "show", "") == [], "without a daemon there is nothing to offer")
+
+
 main()
