@@ -498,7 +498,7 @@ static void log_start(struct daemon *d)
 int daemon_run(struct daemon *d)
 {
 	log_start(d);
-	supervisor_ready(&d->supervisor, d->node, d->cfg->cluster_open);
+	supervisor_ready(&d->supervisor, d->node, d->cfg->cluster_open, &d->unwritten);
 	(void)uv_run(&d->loop, UV_RUN_DEFAULT);
 	LOG(d->log, LOG_INFO, "ended", "cut_short=%d", d->cut_short);
 	return d->cut_short;

@@ -75,6 +75,8 @@ void supervisor_text(char out[SUPERVISOR_MAX_STATUS], const struct control_statu
 		put(&l, ", and %u more", more);
 	if (st->open)
 		put(&l, "; OPEN: anyone on this network can join");
+	if (st->unwritten.msg[0] != '\0')
+		put(&l, "; STATE CANNOT BE WRITTEN, see dadamctl status");
 	for (char *p = out; *p != '\0'; p++)
 		if ((unsigned char)*p < 32) /* a line feed would begin another assignment */
 			*p = ' ';
@@ -99,12 +101,13 @@ void supervisor_init(struct supervisor *s, uv_loop_t *loop, const struct log_sin
 	s->beat.data = s;
 }
 
-void supervisor_ready(struct supervisor *s, const struct node *node, int open)
+void supervisor_ready(struct supervisor *s, const struct node *node, int open, const struct error *unwritten)
 {
 	uint64_t every = notify_watchdog_ms(s->notify);
 
 	s->node = node;
 	s->open = open;
+	s->unwritten = unwritten;
 	notify_send(s->notify, "READY=1");
 	supervisor_sweep(s);
 	if (every > 0)
@@ -120,6 +123,7 @@ void supervisor_sweep(struct supervisor *s)
 		return;
 	node_view_status(s->node, &view.info);
 	view.info.open = s->open != 0;
+	view.info.unwritten = *s->unwritten;
 	if (node_view_jobs(s->node, &view.jobs, &view.n_jobs) == ST_OK) {
 		supervisor_text(text, &view.info, view.jobs, view.n_jobs);
 		if (strcmp(text, s->status) != 0) {

@@ -19,15 +19,16 @@ struct supervisor { /* embedded in the daemon; zeroed at birth */
 	uv_timer_t beat;
 	const struct node *node;
 	int open;
+	const struct error *unwritten;
 	char status[SUPERVISOR_MAX_STATUS]; /* sent last */
 };
 
 /* Takes the environment: before the first thread. Failures are logged and the daemon goes on. */
 void supervisor_init(struct supervisor *s, uv_loop_t *loop, const struct log_sink *log);
 
-/* Sockets are bound and the state is loaded. node is looked at from now on until supervisor_stopping();
- * open: the cluster is an open one. */
-void supervisor_ready(struct supervisor *s, const struct node *node, int open);
+/* Sockets are bound and the state is loaded. node, and unwritten (why the state directory cannot be written, msg
+ * empty: it can), are looked at from now on until supervisor_stopping(); open: the cluster is an open one. */
+void supervisor_ready(struct supervisor *s, const struct node *node, int open, const struct error *unwritten);
 
 /* Once a second: the STATUS line, when it has changed. */
 void supervisor_sweep(struct supervisor *s);

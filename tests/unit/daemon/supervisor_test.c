@@ -19,6 +19,8 @@ static const struct {
 		{.name = "c", .phase = CONTROL_WAITING}}, 3, "3 peers; job a RUNNING, step 7, and 1 more"},
 	{{.alive = 1, .open = 1}, {{.name = "a", .phase = CONTROL_WAITING, .why = "peers 1/2:\nREADY=1"}}, 1,
 		"0 peers; job a WAITING: peers 1/2: READY=1; OPEN: anyone on this network can join"},
+	{{.alive = 1, .unwritten = {.status = ST_IO, .msg = "cannot write members.tmp: No space left on device"}}, {{.n_ranks = 0}}, 0,
+		"0 peers; no job; STATE CANNOT BE WRITTEN, see dadamctl status"},
 	{{.alive = 3}, {{.name = "a", .phase = CONTROL_FINISHING, .step_min = 2000, .steps_total = 2000}}, 1,
 		"2 peers; job a FINISHING, step 2000"},
 };
