@@ -391,7 +391,7 @@ static enum status check(const struct reader *r)
 
 	if (row->needed && a->operand == NULL)
 		st = error_set(r->err, ST_INVALID, "%s: which %s?", row->name, strcmp(row->operand, "FILE") == 0 ? "file" : "job");
-	else if (row->needed && strcmp(row->operand, "JOB") == 0 && (*a->operand == '\0' || strlen(a->operand) > 32))
+	else if (row->needed && strcmp(row->operand, "JOB") == 0 && (*a->operand == '\0' || strlen(a->operand) > 63))
 		st = error_set(r->err, ST_INVALID, "%s: found '%.40s', allowed: a job's id, the start of one, or a name", row->name,
 				a->operand);
 	else if (a->verb == VERB_PEERS && a->operand != NULL && (*a->operand == '\0' || strlen(a->operand) > 63))

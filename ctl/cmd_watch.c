@@ -229,7 +229,7 @@ int cmd_watch(struct shell *sh)
 {
 	struct control_request req = shell_job_request(sh, CONTROL_JOB);
 	struct control_response resp;
-	char id[ID_HEX_SIZE];
+	char id[sizeof req.job];
 	int with = shell_ask(sh, &resp, &req);
 
 	if (with != 0)

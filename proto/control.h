@@ -37,7 +37,7 @@ enum control_take { CONTROL_TAKE_MEAN = 0, CONTROL_TAKE_LOCAL = 1 };
 
 struct control_request {
 	enum control_request_type type;
-	char job[33];    /* an id, or the start of one, or a job's name */
+	char job[64];    /* an id, or the start of one, or a job's name */
 	char *spec;      /* SUBMIT: YAML text, owned by the struct */
 	size_t spec_len;
 	char source[128]; /* SUBMIT: the file's name, for messages */

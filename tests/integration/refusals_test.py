@@ -443,6 +443,19 @@ def an_export_replaces_files_and_nothing_else(c):
 
 
 @test
+def a_job_is_found_by_a_name_as_long_as_a_spec_may_give_it(c):
+    d = c.daemon("a", extra=f"plugins: {{dirs: [{PLUGINS}]}}\n")
+    path, name = os.path.join(c.dir, "long.yaml"), "n" * 63
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(spec_text({"name": name}))
+    d.ctl("submit", path, "--wait", timeout=60)
+    check(d.json("show", name)["jobs"][0]["name"] == name, "show")
+    d.ctl("watch", name)
+    r = d.ctl("show", name + "n", ok=False)
+    check(r.returncode == 2, f"exit {r.returncode}: {r.stderr}")
+
+
+@test
 def a_wrong_set_is_told_without_lines_that_nobody_sees(c):
     d = c.daemon("a")
     path = os.path.join(c.dir, "good.yaml")

@@ -48,6 +48,9 @@ Test(args, the_o_of_export_is_a_file_after_the_verb_and_the_format_before_it)
 	cr_assert_eq(a.take, CONTROL_TAKE_LOCAL);
 	cr_assert_eq(parse(&a, "dadamctl export x -o -", NULL, NULL), ST_OK);
 	cr_assert_str_eq(a.file, "-");
+	cr_assert_eq(a.force, 0);
+	cr_assert_eq(parse(&a, "dadamctl export x -o F --force", NULL, NULL), ST_OK);
+	cr_assert_eq(a.force, 1);
 }
 
 Test(args, submit_takes_many_sets_and_a_dash_for_stdin)
@@ -108,8 +111,8 @@ static const struct {
 	{"dadamctl show", "show: which job?", "dadamctl help show"},
 	{"dadamctl submit", "submit: which file?", "dadamctl help submit"},
 	{"dadamctl export x", "export: where to? Add -o FILE.safetensors", "dadamctl help export"},
-	{"dadamctl show 012345678901234567890123456789012",
-		"show: found '012345678901234567890123456789012', allowed: a job's id, the start of one, or a name",
+	{"dadamctl show 0123456789012345678901234567890123456789012345678901234567890123",
+		"show: found '0123456789012345678901234567890123456789', allowed: a job's id, the start of one, or a name",
 		"dadamctl help show"},
 	{"dadamctl -o xml ls", "-o: found 'xml', allowed: table, json", ""},
 	{"dadamctl ls -o", "-o needs a value: table|json", ""},
