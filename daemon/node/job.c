@@ -505,8 +505,11 @@ static void broadcast_rank(struct job *j, struct step *st)
 			(void)step_send(st, st->members->list[i].conn, &msg);
 }
 
+/* Of a job that has ended nobody asks. */
 static void hear_ranks(struct job *j, const struct step *st)
 {
+	if (control_phase_is_final(j->phase.phase))
+		return;
 	for (uint32_t i = 0; i < j->rec.n_ranks; i++) {
 		if (j->heard[i].version == j->rec.ranks[i].version)
 			continue;
