@@ -5,6 +5,9 @@
  *   rounds ─► STEPS, EVALUATE orders ─► worker.c's on_order_done ─► rounds */
 #include "daemon/worker/worker_private.h"
 
+#include "libcore/round/gamma.h"
+
+#include <stdio.h>
 #include <string.h>
 
 static enum status choose_algorithm(struct worker *w, struct error *err)
@@ -117,6 +120,20 @@ void gossip_job_links(struct worker *w, struct links_config *cfg)
 		cfg->delta = WIRE_OFF; /* what was sent last went to another neighbour */
 }
 
+/* gossip_step: auto, for segments of up to n parameters. */
+static double choose_gamma(struct worker *w, size_t n)
+{
+	double gamma = gamma_by_default(&w->compress, n, w->topology.kind, algo_order(&w->algo), w->spec.period);
+	char line[160];
+
+	if (algo_has_replicas(&w->algo)) {
+		(void)snprintf(line, sizeof line, "gossip_step: auto is %.3g here (%s, %s, period %u)", gamma, w->spec.compress,
+				topology_name(w->spec.topology), w->spec.period);
+		report_log(w, 1, line);
+	}
+	return gamma;
+}
+
 enum status gossip_job_machines(struct worker *w, struct error *err)
 {
 	size_t n = trainer_n(w->trainer), longest = n < w->spec.segment ? n : w->spec.segment;
@@ -127,7 +144,7 @@ enum status gossip_job_machines(struct worker *w, struct error *err)
 					.trained = worker_trained, .serve = late_serve, .where = on_where, .log = report_log, .fail = worker_fail}};
 
 	if (exchange.gamma == 0)
-		exchange.gamma = exchange_default_gamma(&w->compress, longest, algo_order(&w->algo), w->spec.period);
+		exchange.gamma = choose_gamma(w, longest);
 	cfg.exchange = algo_has_replicas(&w->algo) ? &exchange : NULL;
 	cfg.exchanged = w->algo.exchange == ALGO_GRADIENTS ? trainer_grad(w->trainer) : trainer_x(w->trainer);
 	cfg.gossip = (struct gossip_config){.order = algo_order(&w->algo), .one_peer = w->topology.kind == TOPOLOGY_ONE_PEER && !w->algo.exact,

@@ -282,35 +282,3 @@ const real *exchange_replica(const struct exchange *e, uint32_t slot)
 {
 	return slot == GOSSIP_SELF ? e->own.x : e->links[slot].x;
 }
-
-/* .05 where 1 % is kept, .2 where 10 % is: a power of the part between and beyond. */
-static double topk_gamma(double part)
-{
-	double gamma = 0.05 * pow(part / 0.01, 0.602);
-
-	return gamma < 1 ? gamma : 1;
-}
-
-double exchange_default_gamma(const struct compress_config *compress, size_t n, enum gossip_order order, uint32_t period)
-{
-	bool answers_late = order == GOSSIP_LAGGED && period > 4;
-	double part = (double)compress_kept(compress, n) / (double)n;
-
-	switch (compress->kind) {
-	case COMPRESS_IDENTITY:
-	case COMPRESS_INT8:
-	case COMPRESS_BF16:
-		return answers_late ? 0.5 : 1;
-	case COMPRESS_INT4:
-		return answers_late ? 0.5 : 0.8;
-	case COMPRESS_SIGN:
-		return 0.8;
-	case COMPRESS_TOPK:
-		return topk_gamma(part);
-	case COMPRESS_RANDK:
-		return part;
-	case COMPRESS_QSGD:
-		return compress_contraction(compress, n);
-	}
-	return 1;
-}

@@ -18,17 +18,11 @@
 
 #define EXCHANGE_HASH_EVERY 64U /* rounds */
 
-/* gamma for training with a compressor on segments of n parameters (`gossip_step: auto`): what was
- * measured stable on rings, tori and hypercubes, with distance to the cliff. In the lagged order with a
- * period above 4 at most .5 for the kinds that send nearly everything: they answer to models that are a
- * period old, and with gamma 1 workers diverge from period 16 on (tests/bench/experiments, `bytes`). */
-double exchange_default_gamma(const struct compress_config *compress, size_t n, enum gossip_order order, uint32_t period);
-
 struct exchange_config {
 	size_t n;
 	uint32_t segment; /* parameters */
 	uint32_t rank;
-	double gamma;     /* (0, 1] */
+	double gamma;     /* (0, 1]; gamma.h */
 	struct compress_config compress;
 };
 

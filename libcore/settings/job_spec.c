@@ -82,7 +82,7 @@ static const struct setting rows[] = {
 	{"algorithm.compress", SETTING_TEXT, 0, FIELD(compress), .preset = "identity",
 		.help = "of cd-adam and choco-sgd: identity, sign, sign(keep-zeros), top-k(1%), random-k(1%), qsgd(15), int8, int4, bf16"},
 	{"algorithm.gossip_step", SETTING_REAL, SETTING_ABOVE, FIELD(gossip_step), .high = 1, .named = autos, .preset = "auto",
-		.help = "of cd-adam and choco-sgd: how far a round goes towards the neighbours; auto: by the compressor"},
+		.help = "of cd-adam and choco-sgd: how far a round goes towards the neighbours; auto: what was measured stable for compressor and topology"},
 	{"topology", SETTING_EDGES, 0, FIELD(topology), .greatest = JOB_SPEC_MAX_RANKS, .preset = "ring",
 		.nested = "write a name as ring or complete, or {edges: [[0, 1], [1, 2]]}",
 		.help = "who exchanges with whom: ring, complete, path, star, torus, hypercube, exponential, one-peer-exponential, "

@@ -468,6 +468,7 @@ def replicas_survive_workers_that_die_or_freeze(c):
         wait_phase(c, nodes[0], "done", 60, name)
         said = "".join(d.ctl("logs", name).stdout for d in nodes)
         check(not re.search("is next|differs|dense, as number|a difference, as number", said), said[-3000:])
+        check("gossip_step: auto is 0.8 here (sign, ring, period" in said, said[:3000])
 
 
 @test

@@ -295,11 +295,48 @@ def report_topologies():
     save("topologies", "Topologies", out)
 
 
+# ---- gamma ----
+
+LOST_BY = 0.1  # a worker is lost whose loss is so much above the best gamma's
+
+
+def tuned_cell(mine):
+    """The best gamma for the worst worker, its loss, and from which gamma on a worker is lost."""
+    worst = {float(r["gamma"]): float(r["worst_end"]) for r in mine}
+    best = min(worst, key=worst.get)
+    lost = [g for g, loss in sorted(worst.items()) if g > best and not loss < worst[best] + LOST_BY]
+    return f"{best:.3g} ({worst[best]:.3f})" + (f"; lost from {lost[0]:.3g}" if lost else "")
+
+
+def report_gamma():
+    path, out = in_dir("gamma.csv"), []
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as f:
+            runs = list(csv.DictReader(f))
+        places, kinds = (list(dict.fromkeys((r[a], r[b]) for r in runs)) for a, b in (("topology", "ranks"), ("compressor", "n")))
+        cell = {(r["topology"], r["ranks"], r["compressor"], r["n"]): r["lagged"] if r["lagged"] == r["fresh"]
+                else f"{r['lagged']}, fresh {r['fresh']}" for r in runs}
+        out += ["The largest gamma of a grid that is stable in pure gossip (400 rounds, no gradients), both orders.", ""]
+        out += table(["compressor", "parameters"] + [" ".join(p) for p in places],
+                     [list(k) + [cell.get(p + k, "-") for p in places] for k in kinds]) + [""]
+    runs = rows("tuned")
+    if runs:
+        places = list(dict.fromkeys((r["topology"], r["period"]) for r in runs))
+        lines = [[k] + [tuned_cell(mine) if (mine := [r for r in runs if (r["compressor"], r["topology"], r["period"]) == (k, *p)])
+                        else "-" for p in places] for k in dict.fromkeys(r["compressor"] for r in runs)]
+        out += [f"CD-Adam (lagged) with several gammas, generated clicks, 8 workers, {runs[0]['steps_end']} steps: the gamma whose worst "
+                "worker has the least logloss at the end (that logloss), and the least above it with which a worker was lost.", ""]
+        out += table(["compressor"] + [f"{t}, p = {p}" for t, p in places], lines)
+    if out:
+        save("gamma", "Gamma", out)
+
+
 def main():
     report_bytes()
     report_speedup()
     report_sparse()
     report_topologies()
+    report_gamma()
 
 
 if __name__ == "__main__":

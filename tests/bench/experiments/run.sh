@@ -3,7 +3,7 @@
 #
 #   tests/bench/experiments/run.sh [quick|full] DIR
 #
-# quick: one seed, less of everything, to see that it works; full: three, about 40 minutes of processor time.
+# quick: one seed, less of everything, to see that it works; full: three, about 80 minutes of processor time.
 # BUILD (build): a release build directory of meson.
 # DATA: a folder that holds frappe.train57k.libfm.gz and frappe.test.libfm.gz (He & Chua, "Neural
 # Factorization Machines for Sparse Predictive Analytics", 2017: their validation and test files); without it the experiments on Frappe are left out.
@@ -23,7 +23,7 @@ for name in frappe.train57k frappe.test; do
 done
 [ -r "$data/frappe.test.libfm" ] || echo "run.sh: no Frappe in DATA=${DATA-}: it is left out" >&2
 
-for experiment in check topologies speedup sparse bytes frappe; do
+for experiment in check topologies speedup sparse bytes frappe gamma tuned; do
 	"$program" "$experiment" "$mode" "$out" "$data"
 done
 times >"$out/times" # of the shell; of the programs: user, system

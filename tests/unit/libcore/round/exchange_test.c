@@ -281,25 +281,6 @@ Test(exchange, a_gamma_out_of_range_and_a_heap_that_fails_are_refused)
 	fail_mem_off();
 }
 
-Test(exchange, gamma_by_default_is_what_was_measured)
-{
-	static const struct {
-		const char *compressor;
-		double gamma, late; /* late: lagged order, period 16 */
-	} rows[] = {{"identity", 1, .5}, {"sign", .8, .8}, {"sign(keep-zeros)", .8, .8}, {"int8", 1, .5}, {"bf16", 1, .5},
-			{"int4", .8, .5}, {"top-k(10%)", .2, .2}, {"top-k(1%)", .05, .05}, {"random-k(10%)", .1, .1},
-			{"random-k(1%)", .01, .01}};
-
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct compress_config c;
-
-		cr_assert_eq(compress_parse(&c, rows[i].compressor, NULL), ST_OK);
-		cr_assert_float_eq(exchange_default_gamma(&c, 10000, GOSSIP_LAGGED, 4), rows[i].gamma, 1e-3, "%s", rows[i].compressor);
-		cr_assert_float_eq(exchange_default_gamma(&c, 10000, GOSSIP_FRESH, 16), rows[i].gamma, 1e-3, "%s", rows[i].compressor);
-		cr_assert_float_eq(exchange_default_gamma(&c, 10000, GOSSIP_LAGGED, 16), rows[i].late, 1e-3, "%s", rows[i].compressor);
-	}
-}
-
 Test(exchange, one_that_comes_late_publishes_its_copy_and_knows_nobody)
 {
 	struct exchange *late, *other;
