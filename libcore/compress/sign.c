@@ -47,7 +47,7 @@ struct found {
 };
 
 /* Half of the lanes into the other half. */
-KERNEL_BODY void fold(struct found *f, size_t half)
+static inline void fold(struct found *f, size_t half)
 {
 	for (size_t k = 0; k < half; k++) {
 		f->sum[k] += f->sum[k + half];
@@ -57,13 +57,12 @@ KERNEL_BODY void fold(struct found *f, size_t half)
 
 /* The signs of n numbers (a multiple of BLOCK), and what is to be known of each block. The lanes must stay in
  * memory for gcc: taken apart into scalars they are not made vectors again. */
-KERNEL_BODY void look_with(uint64_t negative(const float *restrict), struct found *restrict f, uint8_t *restrict bits,
-		const float *restrict x, size_t n)
+KERNEL static void look(struct found *restrict f, uint8_t *restrict bits, const float *restrict x, size_t n)
 {
 	for (size_t i = 0; i < n; i += BLOCK, f++) {
 		for (size_t j = i; j < i + BLOCK; j += 64) {
 			kernel_read_ahead(x + j, 64 * sizeof *x);
-			bytes_store_u64(bits + j / 8, negative(x + j));
+			bytes_store_u64(bits + j / 8, masks_negative(x + j));
 		}
 		for (size_t k = 0; k < LANES; k++) {
 			f->sum[k] = 0;
@@ -82,15 +81,58 @@ KERNEL_BODY void look_with(uint64_t negative(const float *restrict), struct foun
 	}
 }
 
-KERNEL static void look(struct found *restrict f, uint8_t *restrict bits, const float *restrict x, size_t n)
+#ifdef MASKS_V4
+typedef uint64_t eight_bits __attribute__((vector_size(64)));
+typedef double eight __attribute__((vector_size(64)));
+
+/* Lanes of a block, in registers. even, odd: of magnitudes as doubles that are 2^896 times too small, a float's bits at
+ * a double's place with the exponent's bias as it was: two instructions each, where a conversion takes three. */
+struct lanes {
+	eight even, odd;
+	masks_sixteen_bits least;
+};
+
+KERNEL_V4 static inline void look_at_sixteen(struct lanes *l, const float *x)
 {
-	look_with(masks_negative, f, bits, x, n);
+	const eight_bits place = (eight_bits){0} + (0x7FFFFFFFULL << 29);
+	masks_sixteen_bits v;
+	eight_bits two;
+
+	memcpy(&v, x, sizeof v);
+	memcpy(&two, x, sizeof two);
+	l->even += (eight)(two << 29 & place);
+	l->odd += (eight)(two >> 3 & place);
+	l->least = (masks_sixteen_bits)__builtin_ia32_pminud512_mask(l->least, (v & REAL_MAGNITUDE) - 1, l->least, -1);
 }
 
-#ifdef MASKS_V4
+/* Folded on the way: lanes 0 to 3 and 4 to 7 in turn, then the upper half onto the lower. */
+KERNEL_V4 static inline void store_lanes(struct found *f, const struct lanes *l)
+{
+	eight sum = (l->even + l->odd) * 0x1p896;
+	eight_bits halves = {4, 5, 6, 7, 0, 1, 2, 3};
+	masks_sixteen_bits upper = {8, 9, 10, 11, 12, 13, 14, 15}, quarter = {4, 5, 6, 7}, least = l->least;
+
+	sum += __builtin_shuffle(sum, halves);
+	least = (masks_sixteen_bits)__builtin_ia32_pminud512_mask(least, __builtin_shuffle(least, upper), least, -1);
+	least = (masks_sixteen_bits)__builtin_ia32_pminud512_mask(least, __builtin_shuffle(least, quarter), least, -1);
+	memcpy(f->sum, &sum, FOLDED * sizeof f->sum[0]);
+	memcpy(f->least, &least, FOLDED * sizeof f->least[0]);
+}
+
 KERNEL_V4 static void look_v4(struct found *restrict f, uint8_t *restrict bits, const float *restrict x, size_t n)
 {
-	look_with(masks_negative_v4, f, bits, x, n);
+	for (size_t i = 0; i < n; i += BLOCK, f++) {
+		struct lanes l = {.least = (masks_sixteen_bits){0} - 1};
+
+		for (size_t j = i; j < i + BLOCK; j += 64) {
+			kernel_read_ahead(x + j, 64 * sizeof *x);
+			bytes_store_u64(bits + j / 8, masks_negative_v4(x + j));
+#pragma GCC unroll 4
+			for (size_t k = 0; k < 64; k += LANES)
+				look_at_sixteen(&l, x + j + k);
+		}
+		store_lanes(f, &l);
+	}
 }
 #define LOOK (KERNEL_HAS_V4 ? look_v4 : look)
 #else
@@ -126,15 +168,16 @@ static inline int common_unit(const struct found *f)
 	return (int)(((uint64_t)least + 1) >> 23) - 150;
 }
 
-/* sum + |x_i| of a block, one after the other, or so as if. */
+/* sum + |x_i| of a block, one after the other, or so as if. NaN and infinity are at least 2^128 in look_v4: they are
+ * added one by one, as is what reaches that without them. */
 static inline double add_block(double sum, const struct found *f, const float *x)
 {
 	double together = sum + ((f->sum[0] + f->sum[2]) + (f->sum[1] + f->sum[3]));
-	int unit = common_unit(f);
+	int end = common_unit(f) + 53;
 
-	if (sum > 0 && lowest_bit(sum) < unit)
-		unit = lowest_bit(sum);
-	return together < power_of_two(unit + 53) ? together : add_one_by_one(sum, x, BLOCK);
+	if (sum > 0 && lowest_bit(sum) + 53 < end)
+		end = lowest_bit(sum) + 53;
+	return together < power_of_two(end < 128 ? end : 128) ? together : add_one_by_one(sum, x, BLOCK);
 }
 
 double sign_bits_and_sum(uint8_t *restrict bits, double sum, const float *restrict x, size_t n)

@@ -66,6 +66,25 @@ Test(sign, sum_is_the_plain_one_among_the_smallest_floats)
 	}
 }
 
+/* Beside them nothing is small enough to keep a block from being summed in lanes. */
+Test(sign, sum_of_poison_among_zeros_or_the_greatest_floats_is_no_number)
+{
+	const real poison[] = {(real)INFINITY, -(real)INFINITY, (real)NAN}, beside[] = {0, (real)3.4028234e38, (real)2};
+
+	for (size_t b = 0; b < 3; b++) {
+		for (size_t i = 0; i < N; i++)
+			x[i] = i % 2 == 0 ? beside[b] : -beside[b];
+		check_sum(0, "none beside", (int)b);
+		for (size_t p = 0; p < 3; p++)
+			for (size_t at = 0; at < SIGN_BLOCK; at += 17) {
+				x[at] = poison[p];
+				cr_assert_not(isfinite(sign_bits_and_sum(bits, 0, x, N)), "%g at %zu beside %g", (double)poison[p], at,
+						(double)beside[b]);
+				x[at] = beside[b];
+			}
+	}
+}
+
 Test(sign, scale_is_the_mean_magnitude_of_all_or_of_what_is_not_zero)
 {
 	struct compress *plain = sample_compress("sign", N),
