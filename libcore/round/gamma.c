@@ -2,20 +2,20 @@
  *
  * The figures are of tests/bench/experiments (`gamma`: the largest that pure gossip bears; `tuned`: eight workers in
  * training, where the cliff is nearer): good for the worst worker, and at most two thirds of the first that lost
- * one. On a complete graph every rank answers to all others at once; in a star all that a rank learns goes through the
+ * one. On a complete or exponential graph a rank answers to many at once; in a star all that a rank learns goes through the
  * hub, which hears everybody: there top-k loses workers at steps that other graphs bear. */
 #include "libcore/round/gamma.h"
 
 #include <math.h>
 
 struct tuned {
-	double sparse, complete, star;
+	double sparse, dense, star;
 };
 
 static double tuned_for(const struct tuned *t, enum topology_kind topology)
 {
-	if (topology == TOPOLOGY_COMPLETE)
-		return t->complete;
+	if (topology == TOPOLOGY_COMPLETE || topology == TOPOLOGY_EXPONENTIAL)
+		return t->dense;
 	return topology == TOPOLOGY_STAR ? t->star : t->sparse;
 }
 

@@ -260,11 +260,11 @@ static void train(struct lab *lab, struct task *t, const char *topology, uint32_
 
 void plan_tuned(struct lab *lab)
 {
-	static const char *const topologies[] = {"complete", "ring", "star", "hypercube"};
+	static const char *const topologies[] = {"complete", "exponential", "star", "ring", "hypercube"};
 	struct task t;
 
 	task_generated(&t, 1, false);
-	for (size_t i = 0; i < COUNT(topologies); i += lab->quick ? 2 : 1)
+	for (size_t i = 0; i < COUNT(topologies); i += lab->quick ? 3 : 1)
 		train(lab, &t, topologies[i], 1);
 	train(lab, &t, "ring", 4);
 	task_close(&t);

@@ -16,7 +16,7 @@ Test(gamma, is_what_was_measured_per_compressor_and_topology)
 {
 	static const struct {
 		const char *compressor;
-		double ring, complete, star;
+		double ring, dense, star;
 	} rows[] = {{"identity", 1, 1, 1}, {"bf16", 1, 1, 1}, {"int8", 1, 1, 1}, {"int4", .8, .8, .8}, {"sign", .8, .8, .8},
 			{"sign(keep-zeros)", .8, .8, .8}, {"top-k(10%)", .2, .2, .2}, {"top-k(1%)", .05, .04, .025},
 			{"random-k(10%)", .08, .05, .08}, {"random-k(1%)", .008, .005, .008}, {"qsgd(15)", .1875, .135, .1875},
@@ -27,7 +27,8 @@ Test(gamma, is_what_was_measured_per_compressor_and_topology)
 
 		cr_assert_float_eq(gamma_of(c, 10000, TOPOLOGY_RING, GOSSIP_LAGGED, 4), rows[i].ring, 1e-3, "%s", c);
 		cr_assert_float_eq(gamma_of(c, 10000, TOPOLOGY_STAR, GOSSIP_LAGGED, 1), rows[i].star, 1e-3, "%s", c);
-		cr_assert_float_eq(gamma_of(c, 10000, TOPOLOGY_COMPLETE, GOSSIP_LAGGED, 4), rows[i].complete, 1e-3, "%s", c);
+		cr_assert_float_eq(gamma_of(c, 10000, TOPOLOGY_COMPLETE, GOSSIP_LAGGED, 4), rows[i].dense, 1e-3, "%s", c);
+		cr_assert_float_eq(gamma_of(c, 10000, TOPOLOGY_EXPONENTIAL, GOSSIP_LAGGED, 4), rows[i].dense, 1e-3, "%s", c);
 		cr_assert_float_eq(gamma_of(c, 10000, TOPOLOGY_RING, GOSSIP_FRESH, 16), rows[i].ring, 1e-3, "%s", c);
 	}
 }
