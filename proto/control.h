@@ -128,6 +128,7 @@ struct control_metric {
 };
 
 #define CONTROL_STAGES 64U    /* in a pipeline */
+#define CONTROL_MAX_LAYERS 65536U
 #define CONTROL_MAX_STAGES 16U /* of one rank in its view; a rank that has more shows the first ones */
 
 /* What a stage of a pipeline does; shares are of the time since the last report. What is left of them
@@ -146,7 +147,7 @@ struct control_rank {
 	struct id node;
 	char node_name[64];
 	enum control_rank_state state;
-	char why[200];           /* FAILED, LOST: the sentence */
+	char why[200];           /* FAILED, LOST: the sentence; DONE, STOPPED: "without the mean: ...", or empty */
 	char hint[128];          /* what to do next; may be empty */
 	uint64_t step, round;
 	double loss;             /* of recent mini-batches, NAN before the first */
@@ -166,6 +167,9 @@ struct control_rank {
 	uint32_t samples;        /* K of a pipeline; 0: not known yet */
 	double iteration_s;      /* seconds of a recent iteration of the pipeline; 0: not known yet */
 	uint64_t news_ms;        /* since its figures came last, as the daemon that answers saw it */
+	uint32_t mean_of;        /* ranks in the closing mean that this rank has; 0: it has none */
+	uint32_t plan;           /* the plan for the closing mean that it followed last; 0: none yet ... */
+	uint8_t no_mean;         /* ... which is over for it and gave none */
 };
 
 struct control_job {

@@ -16,8 +16,8 @@ const struct map map_metric = MAP_OF(control_metric, dadam__metric__descriptor, 
 #define T struct control_stage
 static const struct map_field stage[] = {
 		MAP_UINT_(1, T, stage, 0, CONTROL_STAGES - 1),
-		MAP_ANY_(2, T, first_layer),
-		MAP_ANY_(3, T, n_layers),
+		MAP_UINT_(2, T, first_layer, 0, CONTROL_MAX_LAYERS - 1),
+		MAP_UINT_(3, T, n_layers, 0, CONTROL_MAX_LAYERS),
 		MAP_UINT_(4, T, busy_permille, 0, 1000),
 		MAP_UINT_(5, T, wait_up_permille, 0, 1000),
 		MAP_UINT_(6, T, wait_down_permille, 0, 1000),
@@ -37,8 +37,8 @@ static const struct map map_stage = MAP_OF(control_stage, dadam__stage__descript
 		MAP_DOUBLE_(11, T, compute_s), \
 		MAP_DOUBLE_(12, T, wait_s), \
 		MAP_INT_(13, T, waiting_for, CONTROL_MAX_RANKS - 1), \
-		MAP_ANY_(14, T, links_up), \
-		MAP_ANY_(15, T, links_wanted), \
+		MAP_UINT_(14, T, links_up, 0, CONTROL_MAX_RANKS), \
+		MAP_UINT_(15, T, links_wanted, 0, CONTROL_MAX_RANKS), \
 		MAP_ANY_(16, T, missed_segments), \
 		MAP_ANY_(17, T, metrics_step), \
 		MAP_ARRAY_(18, T, metrics, n_metrics, CONTROL_MAX_METRICS, &map_metric), \
@@ -48,7 +48,10 @@ static const struct map map_stage = MAP_OF(control_stage, dadam__stage__descript
 		MAP_ARRAY_(22, T, stages, n_stages, CONTROL_MAX_STAGES, &map_stage), \
 		MAP_ANY_(23, T, samples), \
 		MAP_DOUBLE_(24, T, iteration_s), \
-		MAP_ANY_(26, T, links_down)
+		MAP_ANY_(26, T, links_down), \
+		MAP_UINT_(28, T, mean_of, 0, CONTROL_MAX_RANKS), \
+		MAP_ANY_(29, T, plan), \
+		MAP_BOOL_(30, T, no_mean)
 
 static const struct map_field progress[] = {PROGRESS_ROWS};
 static const struct map_field rank[] = {

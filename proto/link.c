@@ -119,6 +119,7 @@ static const struct map *map_of(enum link_type t)
 	case LINK_MODEL_DELTA:
 	case LINK_MODEL_SUM:
 	case LINK_MODEL_MEAN:
+	case LINK_MODEL_HELD:
 		return &map_delta;
 	case LINK_ALIVE:
 		return &map_alive;
@@ -265,6 +266,8 @@ const char *link_type_text(enum link_type t)
 		return "PIPELINE_LOST";
 	case LINK_MODEL_COPY:
 		return "MODEL_COPY";
+	case LINK_MODEL_HELD:
+		return "MODEL_HELD";
 	}
 	return "?";
 }

@@ -26,7 +26,8 @@ enum link_type {
 	LINK_PIPELINE_END = 42,
 	LINK_PIPELINE_ASK_STOP = 43,
 	LINK_PIPELINE_LOST = 44,
-	LINK_MODEL_COPY = 45       /* payload: a part of x, m, v, for a rank that comes late */
+	LINK_MODEL_COPY = 45,      /* payload: a part of x, m, v, for a rank that comes late */
+	LINK_MODEL_HELD = 46       /* payload: as MODEL_SUM, but no sum: the mean that somebody there has from an earlier plan */
 };
 
 /* How a payload was made after the compressor. */
@@ -53,14 +54,14 @@ struct link_round_begin {
 	uint8_t lost[LINK_LOST_BYTES]; /* exact means: bit set of the graph's links that are lost, in ascending order */
 };
 
-struct link_model_delta { /* also MODEL_SUM and MODEL_MEAN */
-	uint64_t round;       /* SUM, MEAN: the plan's number */
+struct link_model_delta { /* also MODEL_SUM, MODEL_MEAN and MODEL_HELD */
+	uint64_t round;       /* SUM, MEAN, HELD: the plan's number */
 	uint32_t segment;     /* index */
 	uint32_t n;           /* parameters in it */
 	uint32_t compressor;  /* enum compress_kind */
 	enum link_lossless lossless;
 	uint32_t encoded_len; /* bytes before the lossless stage; what decompression must give exactly */
-	uint32_t ranks;       /* SUM, MEAN: ranks summed so far */
+	uint32_t ranks;       /* SUM, MEAN, HELD: ranks summed so far */
 	uint64_t seq;         /* algorithms with replicas: number of the difference; dense: of the last one in it */
 	uint64_t hash;        /* of the replica's segment after it; 0: not said */
 	uint8_t dense;        /* the replica itself, not a difference */
@@ -126,8 +127,8 @@ struct link_msg {
 /* Small frames, appended to out. */
 MUST_CHECK enum status link_encode(struct buf *out, const struct link_msg *m, struct error *err);
 
-/* Seal a blob whose payload is filled (never empty): MODEL_DELTA, MODEL_SUM, MODEL_MEAN, ACTIVATION, ACTIVATION_GRAD,
- * MODEL_COPY. */
+/* Seal a blob whose payload is filled (never empty): MODEL_DELTA, MODEL_SUM, MODEL_MEAN, MODEL_HELD, ACTIVATION,
+ * ACTIVATION_GRAD, MODEL_COPY. */
 MUST_CHECK enum status link_seal(struct blob *b, const struct link_msg *m, struct error *err);
 
 /* The payload stays in the frame (f->payload). Checks types, enums and that a payload is there exactly

@@ -68,6 +68,8 @@ static const struct map map_order = MAP_OF(worker_order, dadam__worker_order__de
 static const struct map_field collect[] = {
 		MAP_UINT_(1, T, plan, 0, UINT32_MAX),
 		MAP_ANY_(2, T, ranks),
+		MAP_ANY_(3, T, lack),
+		MAP_UINT_(4, T, least, 0, JOB_MAX_RANKS + 1),
 };
 #undef T
 static const struct map map_collect = MAP_OF(worker_collect, dadam__worker_collect__descriptor, collect);
@@ -100,6 +102,13 @@ static const struct map_field link_state[] = {
 #undef T
 static const struct map map_link_state =
 		MAP_OF(worker_link_state, dadam__worker_link_state__descriptor, link_state);
+
+#define T struct worker_done
+static const struct map_field done[] = {
+		MAP_LINE_(1, T, why),
+};
+#undef T
+static const struct map map_done = MAP_OF(worker_done, dadam__worker_done__descriptor, done);
 
 #define T struct worker_failed
 static const struct map_field failed[] = {
@@ -138,8 +147,9 @@ static const struct map *map_of(enum worker_type t, int *exists)
 		return &map_job_mean;
 	case WORKER_FAILED:
 		return &map_failed;
-	case WORKER_QUIT:
 	case WORKER_DONE:
+		return &map_done;
+	case WORKER_QUIT:
 		return NULL;
 	}
 	*exists = 0;

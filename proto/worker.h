@@ -20,7 +20,7 @@ enum worker_type {
 	WORKER_LOG = 82,
 	WORKER_LINK_STATE = 83,
 	WORKER_MEAN = 84,      /* the root of the tree: the mean model's metrics */
-	WORKER_DONE = 85,      /* everything is saved; the worker exits 0 next */
+	WORKER_DONE = 85,      /* everything that there is to be saved is; the worker exits 0 next */
 	WORKER_FAILED = 86     /* why; the worker exits 1 next */
 };
 
@@ -60,9 +60,11 @@ struct worker_order {
 	enum job_order_kind kind;
 };
 
-struct worker_collect {
+struct worker_collect { /* sent again, with the same plan, when `lack` changes */
 	uint32_t plan;
 	uint64_t ranks;
+	uint64_t lack;  /* bit r: rank r, another one, still needs the mean and may get it */
+	uint32_t least; /* the root of the tree: a sum of fewer ranks is no mean; more than JOB_MAX_RANKS: no sum is */
 };
 
 struct worker_progress {
@@ -81,6 +83,10 @@ struct worker_link_state {
 	uint32_t rank;
 	uint8_t up;
 	char why[160];
+};
+
+struct worker_done {
+	char why[200]; /* what is missing: "without the mean: ..."; empty: nothing */
 };
 
 struct worker_failed {
@@ -102,6 +108,7 @@ struct worker_msg {
 		struct worker_log log;
 		struct worker_link_state link_state;
 		struct job_mean mean;            /* MEAN */
+		struct worker_done done;
 		struct worker_failed failed;
 	} u;
 };

@@ -264,6 +264,7 @@ static enum status dispatch(struct link *k, const struct frame *f, const struct 
 	case LINK_MODEL_DELTA:
 	case LINK_MODEL_SUM:
 	case LINK_MODEL_MEAN:
+	case LINK_MODEL_HELD:
 		return take_model(k, f, m, err);
 	case LINK_ACTIVATION:
 	case LINK_ACTIVATION_GRAD:

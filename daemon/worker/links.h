@@ -29,7 +29,7 @@ enum links_event_type {
 	LINKS_OPEN,   /* slot, rank, accepted */
 	LINKS_UP,     /* slot, msg */
 	LINKS_BEGIN,  /* slot, msg */
-	LINKS_MODEL,  /* slot, msg (MODEL_DELTA, _SUM, _MEAN): decoded, in its place; or as bytes */
+	LINKS_MODEL,  /* slot, msg (MODEL_DELTA, _SUM, _MEAN, _HELD): decoded, in its place; or as bytes */
 	LINKS_ALIVE,  /* slot, msg */
 	LINKS_BYE,    /* slot, msg */
 	LINKS_PIPELINE, /* slot, msg: PIPELINE_BEGIN, _END, _ASK_STOP, _LOST; from the right side */
@@ -146,7 +146,7 @@ int links_slot_of(const struct links *l, uint32_t rank);           /* an open sl
 struct links_bytes {
 	uint64_t payload;      /* of MODEL_DELTA before the lossless stage, all links that ever were */
 	uint64_t wire;         /* all bytes sent but those of the closing mean */
-	uint64_t mean_wire;    /* bytes of MODEL_SUM and MODEL_MEAN frames */
+	uint64_t mean_wire;    /* bytes of MODEL_SUM, MODEL_MEAN and MODEL_HELD frames */
 };
 void links_bytes(const struct links *l, struct links_bytes *out);
 

@@ -49,7 +49,7 @@ void pipe_start(struct pipe *p, struct links *links);
 /* links_config.place; data: the pipe. */
 enum status pipe_place(void *p, const struct link_msg *m, uint8_t **place, struct error *err);
 
-/* Every event of links but those of MODEL_SUM and MODEL_MEAN. */
+/* Every event of links but those of the closing mean. */
 void pipe_link(struct pipe *p, const struct links_event *ev);
 
 void pipe_stop(struct pipe *p); /* an order; also before pipe_start */

@@ -44,7 +44,7 @@ MUST_CHECK enum status rounds_create(struct rounds **out, const struct rounds_co
 void rounds_destroy(struct rounds *r);
 
 void rounds_start(struct rounds *r);
-void rounds_link(struct rounds *r, const struct links_event *ev); /* all but MODEL_SUM and MODEL_MEAN */
+void rounds_link(struct rounds *r, const struct links_event *ev); /* all but those of the closing mean */
 void rounds_steps_done(struct rounds *r);
 void rounds_evaluated(struct rounds *r);
 void rounds_rank_gone(struct rounds *r, uint32_t rank);

@@ -3,7 +3,7 @@
 
 const uint8_t sample_link_types[] = {LINK_UP, LINK_ROUND_BEGIN, LINK_MODEL_DELTA, LINK_ALIVE, LINK_BYE,
 		LINK_MODEL_SUM, LINK_MODEL_MEAN, LINK_PIPELINE_BEGIN, LINK_ACTIVATION, LINK_ACTIVATION_GRAD,
-		LINK_PIPELINE_END, LINK_PIPELINE_ASK_STOP, LINK_PIPELINE_LOST, LINK_MODEL_COPY, 0};
+		LINK_PIPELINE_END, LINK_PIPELINE_ASK_STOP, LINK_PIPELINE_LOST, LINK_MODEL_COPY, LINK_MODEL_HELD, 0};
 
 static void fill_delta(struct link_model_delta *d, uint32_t payload)
 {
@@ -57,6 +57,7 @@ void sample_link(struct link_msg *m, enum link_type type, uint32_t payload, enum
 	case LINK_MODEL_DELTA:
 	case LINK_MODEL_SUM:
 	case LINK_MODEL_MEAN:
+	case LINK_MODEL_HELD:
 		fill_delta(&m->u.delta, payload);
 		break;
 	case LINK_ALIVE:

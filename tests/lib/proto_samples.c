@@ -29,8 +29,8 @@ static uint32_t fill_metrics(struct control_metric metrics[CONTROL_MAX_METRICS])
 static void fill_stage(struct control_stage *s)
 {
 	s->stage = within(0, CONTROL_STAGES - 1);
-	s->first_layer = u32();
-	s->n_layers = u32();
+	s->first_layer = within(0, CONTROL_MAX_LAYERS - 1);
+	s->n_layers = within(0, CONTROL_MAX_LAYERS);
 	s->busy_permille = within(0, 1000);
 	s->wait_up_permille = within(0, 1000);
 	s->wait_down_permille = within(0, 1000);
@@ -48,8 +48,8 @@ static void fill_progress(struct control_rank *r)
 	r->compute_s = real_number();
 	r->wait_s = real_number();
 	r->waiting_for = sample_is_greatest ? (int32_t)CONTROL_MAX_RANKS - 1 : -1;
-	r->links_up = u32();
-	r->links_wanted = u32();
+	r->links_up = within(1, CONTROL_MAX_RANKS);
+	r->links_wanted = within(1, CONTROL_MAX_RANKS);
 	r->missed_segments = u64();
 	r->metrics_step = u64();
 	r->n_metrics = fill_metrics(r->metrics);
@@ -62,6 +62,9 @@ static void fill_progress(struct control_rank *r)
 	r->samples = u32();
 	r->iteration_s = real_number();
 	r->links_down = u64();
+	r->mean_of = within(1, CONTROL_MAX_RANKS);
+	r->plan = u32();
+	r->no_mean = 1;
 }
 
 static void fill_rank(struct control_rank *r, uint32_t rank)
@@ -460,6 +463,8 @@ static void fill_worker(struct worker_msg *m)
 	case WORKER_COLLECT:
 		m->u.collect.plan = within(1, JOB_MAX_RANKS);
 		m->u.collect.ranks = u64();
+		m->u.collect.lack = u64();
+		m->u.collect.least = within(1, JOB_MAX_RANKS + 1);
 		break;
 	case WORKER_READY:
 	case WORKER_PROGRESS:
@@ -486,8 +491,10 @@ static void fill_worker(struct worker_msg *m)
 		TEXT(m->u.failed.why);
 		TEXT(m->u.failed.hint);
 		break;
-	case WORKER_QUIT:
 	case WORKER_DONE:
+		TEXT(m->u.done.why);
+		break;
+	case WORKER_QUIT:
 		break;
 	}
 }

@@ -167,7 +167,7 @@ static const struct {
 #define HEAD(text) text, sizeof(text) - 1
 		{0, HEAD(""), "no message of a link"},
 		{1, HEAD(""), "no message of a link"},
-		{46, HEAD(""), "no message of a link"},
+		{47, HEAD(""), "no message of a link"},
 		{LINK_UP, HEAD("\x08\x40\x18\x01\x20\x01"), "rank: 64, allowed 0 to 63"},
 		{LINK_UP, HEAD("\x08\x01\x20\x01"), "n_params: 0"},
 		{LINK_UP, HEAD("\x18\x01"), "segment: 0, allowed 1 to 262144"},
