@@ -10,6 +10,7 @@
 struct gather {
 	struct gather_config cfg;
 	uint32_t plan;
+	uint32_t held; /* ranks in the mean of a plan before */
 	int is_root, told;
 	uint64_t slots; /* of parent and children */
 	struct collect *machine; /* NULL: no plan */
@@ -156,12 +157,18 @@ static void send_segment(struct gather *g, enum link_type type, uint64_t slots, 
 		g->cfg.fail(g->cfg.data, &err);
 }
 
-static void tell_over(struct gather *g, uint32_t ranks)
+static void tell_over(struct gather *g, uint32_t ranks, const char *why)
 {
 	if (g->told)
 		return;
 	g->told = 1;
-	g->cfg.over(g->cfg.data, ranks);
+	g->cfg.over(g->cfg.data, ranks, why);
+}
+
+static void drop_segment(struct gather *g, const struct collect_action *a)
+{
+	for (uint32_t i = 0; i < a->n_children; i++)
+		links_release(g->cfg.links, a->children[i], a->segment);
 }
 
 /* 1: the machine wants to go on with EV_AGAIN. */
@@ -177,8 +184,14 @@ static int carry_out(struct gather *g, const struct collect_action *a)
 	case COLLECT_DO_MEAN:
 		divide_segment(g, a);
 		break;
+	case COLLECT_DO_SEND_HELD:
+		send_segment(g, LINK_MODEL_HELD, (uint64_t)1 << a->slot, a);
+		break;
 	case COLLECT_DO_TAKE:
 		take_segment(g, a);
+		break;
+	case COLLECT_DO_DROP:
+		drop_segment(g, a);
 		break;
 	case COLLECT_DO_SEND_MEAN:
 		send_segment(g, LINK_MODEL_MEAN, a->slots, a);
@@ -187,7 +200,7 @@ static int carry_out(struct gather *g, const struct collect_action *a)
 		links_close(g->cfg.links, a->slot, a->why);
 		break;
 	case COLLECT_DO_OVER:
-		tell_over(g, a->ranks);
+		tell_over(g, a->ranks, a->why);
 		break;
 	case COLLECT_DO_AGAIN:
 		return 1;
@@ -229,25 +242,26 @@ static void clear_places(struct gather *g)
 {
 	for (uint32_t s = 0; s < LINKS_MAX; s++)
 		for (uint32_t p = 0; p < g->cfg.window; p++)
-			if (!g->is_parked[s])
+			if (!g->is_parked[s] || p != g->parked[s].u.delta.segment % g->cfg.window)
 				links_release(g->cfg.links, s, p);
 }
 
-void gather_start(struct gather *g, uint32_t plan, uint64_t ranks)
+void gather_start(struct gather *g, const struct worker_collect *plan)
 {
-	struct collect_config tree = {.window = g->cfg.window, .n_segments = links_n_segments(g->cfg.links)};
+	struct collect_config tree = {.window = g->cfg.window, .n_segments = links_n_segments(g->cfg.links), .least = plan->least};
 	struct error err = {0};
 
-	if (plan <= g->plan)
+	if (plan->plan <= g->plan)
 		return;
-	g->plan = plan;
-	g->told = 0;
+	g->plan = plan->plan;
+	g->told = g->is_root = 0;
+	g->held = tree.held = gather_held(g);
 	collect_destroy(g->machine);
 	g->machine = NULL;
 	clear_places(g);
-	if (!plan_tree(g, ranks, &tree)) {
+	if (!plan_tree(g, plan->ranks, &tree)) {
 		deliver_parked(g);
-		tell_over(g, 0);
+		tell_over(g, g->held, "no links lead from here to the root of the tree");
 		return;
 	}
 	if (collect_create(&g->machine, &tree, &err) != ST_OK) {
@@ -261,12 +275,13 @@ void gather_start(struct gather *g, uint32_t plan, uint64_t ranks)
 static void deliver(struct gather *g, uint32_t slot, const struct link_msg *m)
 {
 	const struct link_model_delta *d = &m->u.delta;
-	struct collect_event ev = {.type = m->type == LINK_MODEL_MEAN ? COLLECT_EV_MEAN : COLLECT_EV_SUM, .slot = slot,
-			.segment = d->segment, .ranks = d->ranks};
+	struct collect_event ev = {.type = m->type == LINK_MODEL_MEAN ? COLLECT_EV_MEAN :
+			m->type == LINK_MODEL_HELD ? COLLECT_EV_HELD : COLLECT_EV_SUM,
+			.slot = slot, .segment = d->segment, .ranks = d->ranks};
 
 	if (d->round < g->plan || g->machine == NULL || collect_is_over(g->machine))
 		links_release(g->cfg.links, slot, d->segment);
-	else
+	if (d->round == g->plan)
 		feed(g, ev);
 }
 
@@ -313,7 +328,9 @@ int gather_is_root(const struct gather *g)
 	return g->is_root;
 }
 
-uint32_t gather_plan(const struct gather *g)
+uint32_t gather_held(const struct gather *g)
 {
-	return g->plan;
+	uint32_t ranks = g->machine != NULL ? collect_has(g->machine) : 0;
+
+	return ranks > 0 && (!g->cfg.is_sum || ranks == g->cfg.n_ranks) ? ranks : g->held;
 }

@@ -27,6 +27,7 @@ static enum control_rank_state state_of(enum worker_phase phase)
 	case WORKER_PHASE_TRAINED:
 	case WORKER_PHASE_COLLECTING:
 	case WORKER_PHASE_SAVING:
+	case WORKER_PHASE_HOLDING:
 		return CONTROL_RANK_TRAINED;
 	case WORKER_PHASE_LEAVING:
 	case WORKER_PHASE_LEFT:
@@ -149,6 +150,9 @@ static void tell_progress(struct worker *w, enum worker_type type)
 	view->wait_s = (double)wait_ns * 1e-9;
 	view->links_wanted = count_bits(w->setup.neighbours);
 	view->links_down = w->setup.neighbours;
+	view->plan = w->closing.followed;
+	view->no_mean = w->closing.no_mean != 0;
+	view->mean_of = w->gather != NULL ? gather_held(w->gather) : 0;
 	m.u.progress.steps_total = fill_training(w, view);
 	if (w->links != NULL)
 		fill_links(w, view);
@@ -249,7 +253,7 @@ void report_mean(struct worker *w)
 	if (w->mean_ranks > 0)
 		report_log_f(w, 1, "%s of %u ranks: %llu bytes sent for it", w->pipe != NULL ? "model" : "mean", w->mean_ranks,
 				(unsigned long long)bytes.mean_wire);
-	if (w->mean_ranks == 0 || !(w->pipe != NULL ? pipe_has_metrics(w->pipe) : gather_is_root(w->gather)))
+	if (w->mean_ranks == 0 || !(w->pipe != NULL ? pipe_has_metrics(w->pipe) : w->mean_is_own))
 		return;
 	for (uint32_t i = 0; i < w->n_mean_metrics; i++) {
 		memcpy(m.u.mean.metrics[i].name, w->mean_metrics[i].name, sizeof m.u.mean.metrics[i].name);
@@ -258,10 +262,11 @@ void report_mean(struct worker *w)
 	tell(w, &m);
 }
 
-void report_done(struct worker *w)
+void report_done(struct worker *w, const char *why)
 {
 	struct worker_msg m = {.type = WORKER_DONE};
 
+	snprintf(m.u.done.why, sizeof m.u.done.why, "%s", why);
 	tell(w, &m);
 }
 

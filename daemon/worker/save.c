@@ -62,7 +62,7 @@ enum status save_models(struct worker *w, struct error *err)
 	if (w->pipe != NULL)
 		return save_pipeline(w, err);
 	trainer_report(w->trainer, &r);
-	if (w->mean_ranks > 0 && gather_is_root(w->gather))
+	if (w->mean_ranks > 0 && w->mean_is_own)
 		st = trainer_evaluate_at(w->trainer, r.step, trainer_grad(w->trainer), w->mean_metrics, &w->n_mean_metrics, err);
 	if (st == ST_OK && w->mean_ranks > 0)
 		st = write_one(w, "mean", trainer_grad(w->trainer), w->mean_ranks, r.step, err);

@@ -79,7 +79,7 @@ static void on_order_done(void *data)
 	struct worker *w = data;
 
 	report_plugin_log(w);
-	if (w->order.status != ST_OK)
+	if (w->order.status != ST_OK && w->order.kind != ORDER_SAVE)
 		worker_fail(w, &w->order.err);
 	if (w->phase == WORKER_PHASE_FAILED)
 		return;
@@ -117,6 +117,7 @@ static void on_setup(struct worker *w, struct worker_setup *setup)
 		st = job_spec_parse(&w->spec, "job", w->setup.spec, strlen(w->setup.spec), &err);
 	if (st == ST_OK)
 		st = topology_parse(&w->topology, w->spec.topology, &err);
+	closing_start(w);
 	if (st == ST_OK)
 		st = job_spec_is_pipeline(&w->spec) ? pipe_job_setup(w, &err) : gossip_job_setup(w, &err);
 	if (st != ST_OK)
@@ -241,7 +242,8 @@ static int is_of_mean(const struct links_event *ev)
 {
 	enum link_type type = ev->type == LINKS_MODEL ? ev->msg->type : ev->model;
 
-	return (ev->type == LINKS_MODEL || ev->type == LINKS_SENT) && (type == LINK_MODEL_SUM || type == LINK_MODEL_MEAN);
+	return (ev->type == LINKS_MODEL || ev->type == LINKS_SENT) && 
+			(type == LINK_MODEL_SUM || type == LINK_MODEL_MEAN || type == LINK_MODEL_HELD);
 }
 
 static void on_link_closed(struct worker *w, const struct links_event *ev)
@@ -354,7 +356,7 @@ static void on_daemon_msg(struct worker *w, struct worker_msg *m)
 		pass_news(w);
 		break;
 	case WORKER_COLLECT:
-		closing_plan(w, &m->u.collect);
+		closing_on_plan(w, &m->u.collect);
 		break;
 	case WORKER_QUIT:
 		_exit(0);

@@ -10,6 +10,7 @@
 #include "daemon/worker/pipe.h"
 #include "daemon/worker/rounds.h"
 #include "daemon/worker/trainer.h"
+#include "libcore/round/closing.h"
 #include "libcore/settings/job_spec.h"
 #include "proto/worker.h"
 
@@ -28,6 +29,7 @@ enum worker_phase {
 	WORKER_PHASE_TRAINED,    /* waits for a plan */
 	WORKER_PHASE_COLLECTING,
 	WORKER_PHASE_SAVING,
+	WORKER_PHASE_HOLDING,    /* gives the mean to those who lack it */
 	WORKER_PHASE_LEAVING,    /* DONE is said; links end in order */
 	WORKER_PHASE_LEFT,
 	WORKER_PHASE_FAILED
@@ -70,12 +72,16 @@ struct worker {
 	uint64_t link_of[LINKS_MAX]; /* the daemons' numbers */
 	uint64_t gone, gone_told;    /* ranks: said by the daemon, passed to the machine */
 	int stop_asked, stop_told, stopped;
+	struct closing closing;      /* decides from TRAINED to LEAVING */
 	struct worker_collect collect; /* the newest plan */
+	uint32_t plan_told;          /* of closing, with no_mean and the mean's ranks: what the daemon knows */
+	uint32_t held_told;
+	int no_mean_told;
 	uint32_t mean_ranks;
+	int mean_is_own;             /* this rank is the root, which evaluates: as it was when the saving began */
+	struct error unsaved;        /* why the mean could not be saved */
 	uint32_t n_mean_metrics;     /* the root's, filled by the SAVE order */
 	struct dadam_metric mean_metrics[DADAM_MAX_METRICS];
-	uint64_t plan_by_ms;         /* until then the plan waits for links */
-	uint64_t no_mean_at_ms;      /* give up waiting for another plan; 0: not waiting */
 	real *model, *sum;           /* pipeline jobs, once trained: own part of the model; all of it */
 	uint64_t fail_at_ms;         /* pipeline jobs: a rank is lost; 0: none */
 	struct error lost;
@@ -106,13 +112,14 @@ void gossip_job_links(struct worker *w, struct links_config *cfg);
 MUST_CHECK enum status gossip_job_machines(struct worker *w, struct error *err); /* after the links */
 void gossip_job_order(struct worker *w); /* [compute] LOAD, STEPS, EVALUATE */
 
-/* closing.c. A new plan for the mean; the mean is here, of `ranks` (0: there is none); the files are written. Consider: something
- * that the end may have waited for has changed, or time has passed. */
-void closing_plan(struct worker *w, const struct worker_collect *plan);
-void closing_gathered(void *w, uint32_t ranks);
+/* closing.c: the shell of libcore/round/closing.h. A new plan for the mean; the mean is here, of `ranks` (0: there is none, why);
+ * ORDER_SAVE has ended. Consider: something that the end may have waited for has changed, or time has passed. */
+void closing_start(struct worker *w); /* the spec is known */
+void closing_on_plan(struct worker *w, const struct worker_collect *plan);
+void closing_gathered(void *w, uint32_t ranks, const char *why);
 void closing_saved(struct worker *w);
 void closing_consider(struct worker *w);
-int32_t closing_waits_for(const struct worker *w); /* the plan's tree needs a link to that rank; -1: to none */
+int32_t closing_waits_for(const struct worker *w); /* the plan's tree needs a link to that rank, or it lacks the mean; -1: nobody */
 
 /* pipe_job.c */
 MUST_CHECK enum status pipe_job_setup(struct worker *w, struct error *err);
@@ -144,7 +151,7 @@ void report_link(struct worker *w, uint64_t link, uint32_t rank, int up, const c
 void report_evaluation(struct worker *w); /* a line in the job's log, and progress */
 void report_trained(struct worker *w);
 void report_mean(struct worker *w); /* the root only */
-void report_done(struct worker *w);
+void report_done(struct worker *w, const char *why); /* what is missing; empty: nothing */
 void report_failed(struct worker *w, const struct error *err);
 
 #endif

@@ -6,6 +6,10 @@
  * segments that it still owed (the frame counts the ranks); a lost parent ends the collection without
  * a mean.
  *
+ * A rank that holds the mean of an earlier plan gives that mean, down at once and up instead of a sum, and above it
+ * the mean goes on instead of sums: all get its bits, nothing is computed anew. `least` keeps the root from a second
+ * mean when somebody who may hold one could not be asked.
+ *
  * Nobody sends a sum more than `window` segments beyond the last mean that it got, so no place is ever
  * needed twice and reading never stops. Sums may come before START (the own x is not ready): they are
  * kept. Places and slots as in gossip.h; a lost child's sums stay in their places until their DO_SUM. */
@@ -25,11 +29,14 @@ struct collect_config {
 	uint32_t parent;                         /* slot, or COLLECT_NONE: this is the root */
 	uint32_t n_children;
 	uint32_t children[COLLECT_MAX_CHILDREN]; /* slots, in ascending order of their ranks */
+	uint32_t held;  /* ranks in the mean that this rank holds from an earlier plan; 0: it holds none */
+	uint32_t least; /* the root: a sum of fewer ranks is no mean, the collection ends without */
 };
 
 enum collect_event_type {
 	COLLECT_EV_START,
 	COLLECT_EV_SUM,    /* slot, segment, ranks: a child's sum lies in its place (segment % window) */
+	COLLECT_EV_HELD,   /* slot, segment, ranks: as SUM, but it is the mean that somebody there holds */
 	COLLECT_EV_MEAN,   /* slot, segment, ranks: the parent's mean lies in its place */
 	COLLECT_EV_SENT,   /* slot, segment: bytes have left (sums to the parent; means to a child) */
 	COLLECT_EV_LOST,   /* slot */
@@ -45,10 +52,12 @@ enum collect_action_type {
 	COLLECT_DO_SUM,        /* sum[segment] = own x[segment] (+ children's sums, in this order) */
 	COLLECT_DO_SEND_SUM,   /* send sum[segment] to slot (the parent), ranks */
 	COLLECT_DO_MEAN,       /* mean[segment] = sum[segment] / ranks (root) */
+	COLLECT_DO_SEND_HELD,  /* send mean[segment] to slot (the parent) as one that is held, ranks */
 	COLLECT_DO_TAKE,       /* mean[segment] = what lies in slot's place, which is free then */
+	COLLECT_DO_DROP,       /* the places of segment are free at these children (or the parent, as the only one) */
 	COLLECT_DO_SEND_MEAN,  /* send mean[segment] to every slot of `slots`, ranks */
 	COLLECT_DO_CLOSE,      /* slot broke the rules: why */
-	COLLECT_DO_OVER,       /* ranks: the least number of ranks in the mean of a segment; 0: there is no mean */
+	COLLECT_DO_OVER,       /* ranks: the least number of ranks in the mean of a segment; 0: there is no mean, why */
 	COLLECT_DO_AGAIN       /* always last: when all before it is done, call collect_step() with EV_AGAIN */
 };
 
@@ -74,5 +83,8 @@ MUST_CHECK enum status collect_create(struct collect **out, const struct collect
 void collect_destroy(struct collect *c);
 void collect_step(struct collect *c, const struct collect_event *ev, struct collect_actions *out);
 int collect_is_over(const struct collect *c);
+
+/* Ranks in the mean that is here whole, though it may not have gone to everybody yet; 0: it is not. */
+uint32_t collect_has(const struct collect *c);
 
 #endif

@@ -239,11 +239,12 @@ Test(storm, no_events_bring_exact_means_out_of_their_promises)
 Test(storm, no_events_bring_the_collection_out_of_its_promises)
 {
 	static struct collect_actions out;
-	unsigned overs = 0, means = 0;
+	unsigned overs = 0, means = 0, helds = 0;
 
 	for (uint32_t run = 0; run < RUNS; run++) {
 		struct collect_config cfg = {.n_segments = 1 + run % 9, .window = 1 + run % 3,
-				.parent = run % 2 ? COLLECT_NONE : 0, .n_children = run % 3, .children = {1, 2}};
+				.parent = run % 2 ? COLLECT_NONE : 0, .n_children = run % 3, .children = {1, 2},
+				.held = run % 5 == 0 ? 2 : 0, .least = run % 4};
 		struct collect *c;
 		uint32_t expected[4] = {0}, summed = 0, taken = 0;
 
@@ -257,13 +258,18 @@ Test(storm, no_events_bring_the_collection_out_of_its_promises)
 			if (ev.type == COLLECT_EV_LOST && below(40) != 0)
 				ev.type = COLLECT_EV_SUM;
 			ev.segment = below(40) == 0 ? (uint32_t)near(0) : expected[ev.slot];
-			expected[ev.slot] += ev.type == COLLECT_EV_SUM || ev.type == COLLECT_EV_MEAN;
+			expected[ev.slot] += ev.type == COLLECT_EV_SUM || ev.type == COLLECT_EV_HELD || ev.type == COLLECT_EV_MEAN;
 			collect_step(c, &ev, &out);
 			for (uint32_t k = 0; k < out.n; k++) {
-				if (out.list[k].type == COLLECT_DO_SUM)
+				int takes = out.list[k].type == COLLECT_DO_TAKE, is_held = takes && out.list[k].slot != cfg.parent;
+
+				if (out.list[k].type == COLLECT_DO_SUM || is_held)
 					cr_assert_eq(out.list[k].segment, summed++);
-				if (out.list[k].type == COLLECT_DO_TAKE)
-					cr_assert(out.list[k].segment == taken++ && out.list[k].slot == cfg.parent);
+				if (takes && !is_held)
+					cr_assert_eq(out.list[k].segment, taken++);
+				cr_assert(cfg.held == 0 || (!takes && out.list[k].type != COLLECT_DO_SUM && out.list[k].type != COLLECT_DO_MEAN),
+						"who holds the mean keeps it");
+				helds += is_held + (out.list[k].type == COLLECT_DO_SEND_HELD);
 				means += out.list[k].type == COLLECT_DO_MEAN;
 				overs += out.list[k].type == COLLECT_DO_OVER;
 				cr_assert(out.list[k].type != COLLECT_DO_OVER || k + 1 == out.n);
@@ -272,5 +278,5 @@ Test(storm, no_events_bring_the_collection_out_of_its_promises)
 		}
 		collect_destroy(c);
 	}
-	cr_assert(overs > 20 && means > 20);
+	cr_assert(overs > 20 && means > 20 && helds > 20);
 }

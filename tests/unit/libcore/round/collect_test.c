@@ -38,6 +38,7 @@ static struct net {
 	struct rng_stream random;
 	uint64_t draws;
 	uint32_t closes;
+	uint32_t means; /* computed */
 } net;
 
 static void post(uint32_t from, uint32_t to, struct collect_event ev, double value)
@@ -79,6 +80,12 @@ static void carry_out(uint32_t k, const struct collect_action *a)
 		break;
 	case COLLECT_DO_MEAN:
 		node->mean[a->segment] = node->sum[a->segment % net.window] / a->ranks;
+		net.means++;
+		break;
+	case COLLECT_DO_SEND_HELD:
+		send(k, a->slot, COLLECT_EV_HELD, a, node->mean[a->segment]);
+		break;
+	case COLLECT_DO_DROP:
 		break;
 	case COLLECT_DO_TAKE:
 		cr_assert_eq(node->place_of[a->slot][a->segment % net.window], a->segment, "the place was overwritten");
@@ -117,7 +124,7 @@ static void deliver(const struct message *m)
 
 	if (node->dead)
 		return;
-	if (m->ev.type == COLLECT_EV_SUM || m->ev.type == COLLECT_EV_MEAN) {
+	if (m->ev.type == COLLECT_EV_SUM || m->ev.type == COLLECT_EV_HELD || m->ev.type == COLLECT_EV_MEAN) {
 		node->places[m->from][m->ev.segment % net.window] = m->value;
 		node->place_of[m->from][m->ev.segment % net.window] = m->ev.segment;
 	}
@@ -147,8 +154,8 @@ static int deliver_any(void)
 	return 0;
 }
 
-/* parents[k] of k > 0; 0 is the root. */
-static void set_up(const uint32_t *parents, uint32_t n, uint32_t n_segments, uint32_t window, uint64_t seed)
+/* parents[k] of k > 0; 0 is the root. holders: bit k: node k has a mean of 3 ranks from before. */
+static void set_up_with(uint32_t holders, const uint32_t *parents, uint32_t n, uint32_t n_segments, uint32_t window, uint64_t seed)
 {
 	memset(&net, 0, sizeof net);
 	net.n = n;
@@ -157,7 +164,7 @@ static void set_up(const uint32_t *parents, uint32_t n, uint32_t n_segments, uin
 	net.random = rng_stream(seed, RNG_TEST, 1, 2, 3);
 	for (uint32_t k = 0; k < n; k++) {
 		struct collect_config cfg = {.n_segments = n_segments, .window = window,
-				.parent = k == 0 ? COLLECT_NONE : parents[k]};
+				.parent = k == 0 ? COLLECT_NONE : parents[k], .held = (holders >> k & 1) != 0 ? 3 : 0};
 
 		for (uint32_t j = 1; j < n; j++)
 			if (parents[j] == k)
@@ -165,8 +172,15 @@ static void set_up(const uint32_t *parents, uint32_t n, uint32_t n_segments, uin
 		cr_assert_eq(collect_create(&net.nodes[k].machine, &cfg, NULL), ST_OK);
 		for (uint32_t s = 0; s < n_segments; s++)
 			net.nodes[k].x[s] = k + 1 + 100.0 * s;
+		for (uint32_t s = 0; cfg.held > 0 && s < n_segments; s++)
+			net.nodes[k].mean[s] = 0.25 + s;
 		post(k, k, (struct collect_event){.type = COLLECT_EV_START}, 0);
 	}
+}
+
+static void set_up(const uint32_t *parents, uint32_t n, uint32_t n_segments, uint32_t window, uint64_t seed)
+{
+	set_up_with(0, parents, n, n_segments, window, seed);
 }
 
 static void tear_down(void)
@@ -192,6 +206,25 @@ Test(collect, everybody_gets_the_mean_of_all_whatever_the_order)
 			cr_assert_eq(net.nodes[k].ranks, n);
 			for (uint32_t s = 0; s < n_segments; s++)
 				cr_assert_eq(net.nodes[k].mean[s], (n * (n + 1) / 2 + n * 100.0 * s) / n);
+		}
+		tear_down();
+	}
+}
+
+Test(collect, who_holds_a_mean_gives_it_to_all_and_nobody_computes_another)
+{
+	for (uint64_t seed = 0; seed < 400; seed++) {
+		uint32_t n = 2 + (uint32_t)seed % (MAX_N - 1), holders = 1 + (uint32_t)(seed * 37 % ((1U << n) - 1));
+
+		set_up_with(holders, trees[seed % 3], n, 1 + (uint32_t)(seed % 4) * 7, 1 + (uint32_t)seed % 4, seed);
+		while (deliver_any())
+			;
+		cr_assert(net.closes == 0 && net.means == 0, "holders %x of %u: %u computed", holders, n, net.means);
+		for (uint32_t k = 0; k < n; k++) {
+			cr_assert(net.nodes[k].over, "holders %x: node %u of %u hangs", holders, k, n);
+			cr_assert_eq(net.nodes[k].ranks, 3);
+			for (uint32_t s = 0; s < net.n_segments; s++)
+				cr_assert_eq(net.nodes[k].mean[s], 0.25 + s, "holders %x: node %u", holders, k);
 		}
 		tear_down();
 	}
@@ -292,6 +325,64 @@ Test(collect, a_lost_child_is_left_out_of_what_it_owed)
 	cr_assert(out.list[0].n_children == 2 && out.list[0].ranks == 3);
 	feed(COLLECT_EV_SUM, 3, 1, 1);
 	cr_assert(out.list[0].n_children == 1 && out.list[0].ranks == 2);
+	collect_destroy(c);
+}
+
+static int closes_slot(uint32_t slot)
+{
+	return out.n == 1 && out.list[0].type == COLLECT_DO_CLOSE && out.list[0].slot == slot;
+}
+
+Test(collect, the_root_takes_no_sum_of_too_few_ranks_for_a_mean)
+{
+	struct collect_config cfg = {.n_segments = 1, .window = 2, .parent = COLLECT_NONE, .n_children = 1, .children = {3}, .least = 4};
+
+	for (uint32_t ranks = 2; ranks <= 3; ranks++) {
+		cr_assert_eq(collect_create(&c, &cfg, NULL), ST_OK);
+		feed(COLLECT_EV_START, 0, 0, 0);
+		feed(COLLECT_EV_SUM, 3, 0, ranks);
+		cr_assert_eq(out.list[1].type, ranks == 3 ? COLLECT_DO_MEAN : COLLECT_DO_OVER);
+		cr_assert(ranks == 3 || (out.list[1].ranks == 0 && strstr(out.list[1].why, "3 of 4 ranks reached the root") != NULL));
+		cr_assert_eq(collect_has(c), ranks == 3 ? 4 : 0);
+		collect_destroy(c);
+	}
+	cr_assert_eq(collect_create(&c, &cfg, NULL), ST_OK);
+	feed(COLLECT_EV_START, 0, 0, 0);
+	feed(COLLECT_EV_HELD, 3, 0, 2); /* a mean is one, of however many */
+	cr_assert_eq(out.list[0].type, COLLECT_DO_TAKE);
+	cr_assert_eq(collect_has(c), 2);
+	collect_destroy(c);
+}
+
+Test(collect, who_holds_the_mean_gives_it_below_also_without_a_rank_above)
+{
+	struct collect_config cfg = {.n_segments = 3, .window = 2, .parent = 7, .n_children = 1, .children = {3}, .held = 5};
+
+	cr_assert_eq(collect_create(&c, &cfg, NULL), ST_OK);
+	feed(COLLECT_EV_START, 0, 0, 0);
+	cr_assert(out.n == 2 && out.list[1].type == COLLECT_DO_SEND_HELD && out.list[1].segment == 1, "as far up as there is room");
+	feed(COLLECT_EV_LOST, 7, 0, 0);
+	for (uint32_t s = 0; s < 3; s++) {
+		feed(COLLECT_EV_SUM, 3, s, 1);
+		cr_assert(out.n == 2 && out.list[0].type == COLLECT_DO_DROP && out.list[1].type == COLLECT_DO_SEND_MEAN && out.list[1].ranks == 5);
+		feed(COLLECT_EV_SENT, 3, s, 0);
+	}
+	cr_assert(out.n == 1 && out.list[0].type == COLLECT_DO_OVER && out.list[0].ranks == 5);
+	collect_destroy(c);
+}
+
+/* On a new link: the mean has gone to everybody but it, which was lost. Were it silent, it would be waited for in vain. */
+Test(collect, a_sum_that_comes_when_all_is_over_closes_its_link)
+{
+	struct collect_config cfg = {.n_segments = 1, .window = 2, .parent = COLLECT_NONE};
+
+	cr_assert_eq(collect_create(&c, &cfg, NULL), ST_OK);
+	feed(COLLECT_EV_START, 0, 0, 0);
+	cr_assert(collect_is_over(c));
+	feed(COLLECT_EV_SUM, 3, 0, 1);
+	cr_assert(closes_slot(3));
+	feed(COLLECT_EV_HELD, 9, 0, 1);
+	cr_assert(closes_slot(9));
 	collect_destroy(c);
 }
 
