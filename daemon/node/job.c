@@ -412,43 +412,6 @@ static void seal_loss(struct job *j)
 	j->store = j->tell = 1;
 }
 
-/* Does the standing plan serve all who wait? Not when its root is lost, nor when any of its ranks is while
- * the root itself waits still: those below a lost rank would have no mean. */
-static int plan_serves(const struct job *j)
-{
-	const struct job_collect *c = &j->rec.collect;
-	uint64_t root = c->ranks & (~c->ranks + 1);
-
-	if (c->plan == 0 || (j->phase.trained & ~c->ranks) != 0 || (j->phase.left & root) == 0)
-		return 0;
-	return (j->phase.trained & root) == 0 || (j->phase.lost & c->ranks) == 0;
-}
-
-/* Plans grow, and tell who wrote them: (plan - 1) mod 64 is the rank. */
-static uint32_t next_plan(const struct job_collect *c, uint32_t rank)
-{
-	return c->plan == 0 ? rank + 1 : ((c->plan - 1) / 64 + 1) * 64 + rank + 1;
-}
-
-/* The lowest rank that waits for the mean says whose models go into it. */
-static void plan_collect(struct job *j, struct step *st)
-{
-	int own = job_own_rank(j, &st->cfg->id);
-	uint64_t trained = j->phase.trained;
-
-	if (own < 0 || trained == 0 || own != __builtin_ctzll(trained) || plan_serves(j))
-		return;
-	if (j->phase.phase != CONTROL_FINISHING && j->phase.phase != CONTROL_STOPPING)
-		return;
-	for (uint32_t i = 0; i < j->rec.n_ranks; i++)
-		if ((j->phase.left >> i & 1) != 0 && (trained >> i & 1) == 0 && !phase_rank_is_final(j->rec.ranks[i].view.state))
-			return; /* STOPPING: somebody is still on the way */
-	j->rec.collect.plan = next_plan(&j->rec.collect, (uint32_t)own);
-	j->rec.collect.ranks = trained;
-	j->store = j->tell = 1;
-	j->touched = 1;
-}
-
 /* What is left of the graph may be in pieces, which train apart from here on: nobody else would say so. */
 static void say_cut_off(struct job *j)
 {
@@ -475,9 +438,9 @@ static void consider(struct job *j, struct step *st)
 		say_cut_off(j);
 		on_phase(j, st, before);
 		propose_consider(j, st);
+		collect_consider(j, st);
 		run_consider(j, st);
 		elastic_consider(j, st);
-		plan_collect(j, st);
 	}
 	if (j->touched)
 		step_log(st, NODE_LOG_BUG, "job does not settle", "job=%s", j->rec.terms.name);

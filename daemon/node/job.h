@@ -5,6 +5,7 @@
  *              a start whose proposer died. Also the candidate's answer.
  *   run.c      the worker of this node's own rank, from its start to its end
  *   elastic.c  ranks that come while the job runs
+ *   collect.c  the closing mean: plans, and who lacks it
  *
  * Everything is decided by level, not by edge: after each event job_consider() looks at the record and
  * does what is missing. What was lost on its way is so done again: records are also told to one member
@@ -57,7 +58,8 @@ struct job_worker {
 	enum control_rank_state end_state; /* for the rank, should the worker end without a word */
 	char end_why[200];
 	uint8_t order_told;
-	uint32_t collect_told; /* the plan */
+	uint32_t collect_told; /* the plan ... */
+	uint64_t lack_told;    /* ... and who lacked the mean */
 	uint64_t gone_told;    /* bit r */
 };
 
@@ -77,6 +79,9 @@ struct job {
 	uint64_t guest_last_ms;   /* ... and is not asked again before: its worker may fail again and again */
 	struct job_worker worker;
 	uint64_t steps_total;     /* as the worker counted it; 0: not known here */
+	uint64_t plan_ms;         /* when this node wrote its last plan for the mean ... */
+	uint32_t plan_least;      /* ... and of how many ranks its mean must be */
+	uint32_t plan_foreign;    /* the last plan before this node's own ones; 0: none */
 	uint64_t hold_ms;         /* from the disk: not proposed again before, others may know how it went on */
 	uint64_t over_ms;         /* when it was seen to be over; 0: it is not */
 	uint64_t gossip_ms;       /* when to tell the next member */
@@ -116,7 +121,7 @@ void job_flush(struct jobs *js, struct step *st); /* consider, store, tell: at a
 uint64_t job_wake_ms(const struct jobs *js);
 void job_fini(struct jobs *js);
 
-/* Between job.c, propose.c and run.c. */
+/* Between job.c, propose.c, run.c and collect.c. */
 void job_set_own(struct job *j, struct step *st, enum control_rank_state state, const char *why);
 void propose_consider(struct job *j, struct step *st);
 void propose_ask(struct job *j, struct step *st); /* what is due; the record must have been told before */
@@ -135,6 +140,8 @@ void elastic_rows(const struct job *j, uint32_t rank, uint32_t *rows_rank, uint3
 int elastic_may_ask(const struct job *j, const struct id *from);
 void elastic_consider(struct job *j, struct step *st);
 void elastic_on_answer(struct job *j, struct step *st, const struct id *from, const struct peer_job_answer *a);
+void collect_consider(struct job *j, struct step *st); /* a new plan, when one is needed and this node's to write */
+void collect_tell(struct job *j, struct step *st);     /* the worker: the plan, and who lacks the mean */
 void run_consider(struct job *j, struct step *st);
 void run_on_msg(struct job *j, struct step *st, const struct worker_msg *msg);
 void run_on_exit(struct job *j, struct step *st, int status, int signal);

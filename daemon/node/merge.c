@@ -56,14 +56,17 @@ static int rank_cmp(const struct job_rank *a, const struct job_rank *b)
 enum merge_change merge_rank(struct job_record *into, const struct job_ballot *ballot, const struct job_rank *rank)
 {
 	uint32_t r = rank->view.rank;
-	enum control_rank_state before;
+	struct control_rank *mine;
+	enum merge_change change;
 
 	if (job_ballot_cmp(&into->ballot, ballot) != 0 || r >= into->n_ranks ||
 			!id_equal(&into->ranks[r].view.node, &rank->view.node) || rank_cmp(rank, &into->ranks[r]) <= 0)
 		return MERGE_NOTHING;
-	before = into->ranks[r].view.state;
+	mine = &into->ranks[r].view;
+	change = mine->state != rank->view.state || mine->mean_of != rank->view.mean_of || mine->plan != rank->view.plan ||
+			mine->no_mean != rank->view.no_mean ? MERGE_STATE : MERGE_PROGRESS;
 	into->ranks[r] = *rank;
-	return before != rank->view.state ? MERGE_STATE : MERGE_PROGRESS;
+	return change;
 }
 
 /* Entries that are new here: the roster only grows. */

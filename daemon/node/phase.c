@@ -21,6 +21,7 @@ int phase_rank_counts(const struct job_rank *r)
 
 struct census { /* ranks by state; a rank of a dead node counts as lost */
 	uint64_t in[CONTROL_RANK_STOPPED + 1];
+	uint64_t has_mean, without; /* ended without the mean, and says so */
 	uint64_t all;
 };
 
@@ -35,6 +36,8 @@ static void count(struct census *c, const struct job_record *r, uint64_t gone)
 		if ((gone & BIT(i)) != 0 && !phase_rank_is_final(s))
 			s = CONTROL_RANK_LOST;
 		c->in[s] |= BIT(i);
+		c->has_mean |= r->ranks[i].view.mean_of > 0 ? BIT(i) : 0;
+		c->without |= r->ranks[i].view.mean_of == 0 && r->ranks[i].view.no_mean ? BIT(i) : 0;
 		c->all |= BIT(i);
 	}
 }
@@ -112,17 +115,33 @@ static void all_lost(struct phase *out, const struct job_record *r, const struct
 	text_put(out->hint, sizeof out->hint, "bring the nodes back and submit the job again");
 }
 
+/* "rank 3 (node-d) and 2 more ended without the mean: why" */
+static void say_without(struct phase *out, const struct job_record *r, uint64_t mask)
+{
+	static const char said[] = "without the mean: ";
+	const struct control_rank *v = &r->ranks[first(mask)].view;
+	const char *why = strncmp(v->why, said, sizeof said - 1) == 0 ? v->why + sizeof said - 1 : v->why; /* it may have been killed */
+	size_t size = sizeof out->why;
+
+	text_add(out->why, size, "%srank %u (%s)", out->why[0] != '\0' ? "; " : "", v->rank, v->node_name);
+	if (bits(mask) > 1)
+		text_add(out->why, size, " and %u more", bits(mask) - 1);
+	text_add(out->why, size, " ended %s%s", said, why);
+}
+
 static void ended(struct phase *out, const struct job_record *r, const struct census *c)
 {
-	uint64_t lost = c->in[CONTROL_RANK_LOST];
+	uint64_t lost = c->in[CONTROL_RANK_LOST], without = c->without & out->left;
 
 	out->phase = r->order.kind == JOB_ORDER_STOP && c->in[CONTROL_RANK_STOPPED] != 0 ? CONTROL_STOPPED : CONTROL_DONE;
 	if (out->phase == CONTROL_STOPPED)
 		text_put(out->why, sizeof out->why, "stopped by order%s", lost != 0 ? "; " : "");
-	if (lost == 0)
-		return;
-	text_add(out->why, sizeof out->why, "%u of %u ranks finished; ", bits(out->left), r->n_ranks);
-	say_rank(out->why, sizeof out->why, r, first(lost));
+	if (lost != 0) {
+		text_add(out->why, sizeof out->why, "%u of %u ranks finished; ", bits(out->left), r->n_ranks);
+		say_rank(out->why, sizeof out->why, r, first(lost));
+	}
+	if (without != 0)
+		say_without(out, r, without);
 }
 
 static void waits_for(struct phase *out, const struct job_record *r, enum control_phase phase, const char *what, uint64_t mask)
@@ -166,6 +185,18 @@ static void running(struct phase *out, const struct job_record *r, const struct 
 	say_rank(out->why, sizeof out->why, r, first(c->in[CONTROL_RANK_LOST]));
 }
 
+static void finishing(struct phase *out, const struct job_record *r)
+{
+	int parts = r->terms.stages > 0;
+
+	if (out->lack == 0)
+		waits_for(out, r, CONTROL_FINISHING, parts ? "the model is being saved; waits for " :
+				"the mean of the models is being saved; waits for ", out->trained);
+	else
+		waits_for(out, r, CONTROL_FINISHING, parts ? "the stages are being put together; waits for " :
+				"the mean of the models is being computed; waits for ", out->lack);
+}
+
 static void on_the_way(struct phase *out, const struct job_record *r, const struct census *c)
 {
 	uint64_t over = c->in[CONTROL_RANK_DONE] | c->in[CONTROL_RANK_STOPPED];
@@ -174,8 +205,7 @@ static void on_the_way(struct phase *out, const struct job_record *r, const stru
 	if (r->order.kind == JOB_ORDER_STOP)
 		waits_for(out, r, CONTROL_STOPPING, "waits for ", out->left & ~over);
 	else if ((out->left & ~over & ~out->trained) == 0)
-		waits_for(out, r, CONTROL_FINISHING, r->terms.stages > 0 ? "the stages are being put together; waits for " :
-				"the mean of the models is being computed; waits for ", out->trained);
+		finishing(out, r);
 	else if (loading != 0)
 		waits_for(out, r, CONTROL_STARTING, "plugin and data are being loaded on ", loading);
 	else if (c->in[CONTROL_RANK_READY] != 0)
@@ -193,6 +223,7 @@ void phase_derive(struct phase *out, const struct job_record *r, uint64_t gone)
 	out->lost = c.in[CONTROL_RANK_LOST];
 	out->left = c.all & ~out->lost;
 	out->trained = c.in[CONTROL_RANK_TRAINED];
+	out->lack = out->trained & ~c.has_mean;
 	if (r->verdict.failed) {
 		out->phase = CONTROL_FAILED;
 		text_put(out->why, sizeof out->why, "%s", r->verdict.why);

@@ -12,7 +12,8 @@ struct phase {
 	char why[256];
 	char hint[200];
 	uint64_t left;    /* bit r: rank r is not lost */
-	uint64_t trained; /* of those: waits for the mean */
+	uint64_t trained; /* of those: at the end of its steps */
+	uint64_t lack;    /* of those: without the mean of the models */
 	uint64_t lost;
 	uint8_t by_loss;  /* FAILED because a rank was lost under on_peer_loss: fail */
 };

@@ -235,19 +235,6 @@ static void tell_roster(struct job *j, struct step *st)
 	w->neighbours = neighbours;
 }
 
-static void tell_collect(struct job *j, struct step *st)
-{
-	const struct job_collect *c = &j->rec.collect;
-	struct worker_msg msg = {.type = WORKER_COLLECT};
-
-	if (c->plan <= j->worker.collect_told || (c->ranks & BIT(j->worker.rank)) == 0 || (j->phase.trained & BIT(j->worker.rank)) == 0)
-		return;
-	msg.u.collect.plan = c->plan;
-	msg.u.collect.ranks = c->ranks;
-	if (step_worker(st, NODE_DO_WORKER_SEND, &j->rec.id, 0, &msg))
-		j->worker.collect_told = c->plan;
-}
-
 static void check_times(struct job *j, struct step *st)
 {
 	struct job_worker *w = &j->worker;
@@ -281,7 +268,7 @@ static void look_after(struct job *j, struct step *st)
 	if (j->worker.state == JOB_WORKER_READY) {
 		tell_roster(j, st);
 		tell_gone(j, st);
-		tell_collect(j, st);
+		collect_tell(j, st);
 	}
 	check_times(j, st);
 }
@@ -337,6 +324,8 @@ static void on_progress(struct job *j, struct step *st, const struct worker_prog
 
 	if (v == NULL || phase_rank_is_final(v->state) || job_ballot_cmp(&j->worker.ballot, &j->rec.ballot) != 0)
 		return;
+	if (v->plan != p->view.plan || v->no_mean != p->view.no_mean || v->mean_of != p->view.mean_of)
+		j->news = j->touched = 1; /* the others wait for it */
 	take_view(v, &p->view);
 	j->steps_total = p->steps_total;
 	if (moves_on(v->state, p->state)) {
@@ -397,7 +386,7 @@ void run_on_msg(struct job *j, struct step *st, const struct worker_msg *msg)
 		j->rec.mean = msg->u.mean;
 		j->store = j->tell = 1;
 	} else if (msg->type == WORKER_DONE) {
-		on_last_word(j, st, j->rec.order.kind == JOB_ORDER_STOP && j->worker.order_told ? CONTROL_RANK_STOPPED : CONTROL_RANK_DONE, "", "");
+		on_last_word(j, st, j->rec.order.kind == JOB_ORDER_STOP && j->worker.order_told ? CONTROL_RANK_STOPPED : CONTROL_RANK_DONE, msg->u.done.why, "");
 	} else if (msg->type == WORKER_FAILED) {
 		on_failed(j, st, &msg->u.failed);
 	}

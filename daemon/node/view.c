@@ -115,6 +115,17 @@ static void say_quiet(const struct node *n, const struct job *j, struct control_
 	text_put(out->why, sizeof out->why, "no news from %s%s%s", names, why[0] != '\0' ? "; " : "", why);
 }
 
+/* As the root of the tree said it; or, when it died before, as those who have the mean do. */
+static uint32_t mean_of(const struct job_record *r)
+{
+	uint32_t of = r->mean.of;
+
+	for (uint32_t i = 0; of == 0 && i < r->n_ranks; i++)
+		if (r->ranks[i].view.state == CONTROL_RANK_DONE || r->ranks[i].view.state == CONTROL_RANK_STOPPED)
+			of = r->ranks[i].view.mean_of;
+	return of;
+}
+
 static void view_job(const struct node *n, const struct job *j, struct control_job *out)
 {
 	const struct job_record *r = &j->rec;
@@ -134,7 +145,7 @@ static void view_job(const struct node *n, const struct job *j, struct control_j
 	out->n_ranks = r->n_ranks;
 	out->active = elastic_graph(j);
 	sum_up(j, out);
-	out->mean_of = r->mean.of;
+	out->mean_of = mean_of(r);
 	out->n_mean_metrics = r->mean.n_metrics <= CONTROL_MAX_METRICS ? r->mean.n_metrics : CONTROL_MAX_METRICS;
 	memcpy(out->mean_metrics, r->mean.metrics, sizeof out->mean_metrics);
 }

@@ -195,3 +195,17 @@ uint32_t sim_node_alive(struct sim_nodes *s, uint32_t node)
 	node_view_status(s->nodes[node].node, &st);
 	return st.alive;
 }
+
+/* ---- links ---- */
+
+void sim_node_cut_link(struct sim_nodes *s, uint32_t a, uint32_t b)
+{
+	for (uint32_t i = 0; i < SIM_PUPPETS; i++) {
+		struct puppet *p = &s->nodes[a].puppets[i];
+
+		for (uint32_t w = 0; p->serial != 0 && w < s->n_wires; w++)
+			for (int e = 0; e < 2; e++)
+				if (s->wires[w].end[e].node == a && s->wires[w].end[!e].node == b && s->wires[w].end[e].open && s->wires[w].end[e].handed)
+					sim_puppet_close_link(s, a, p, s->wires[w].end[e].rank, "cut");
+	}
+}

@@ -187,6 +187,17 @@ static void on_message(struct sim_nodes *s, const struct sim_event *e)
 	drop_msg(e->msg);
 }
 
+void sim_frame_put(struct sim_nodes *s, uint32_t w, int to, const struct sim_frame *f)
+{
+	struct sim_wire *wire = &s->wires[w];
+	uint64_t at = s->now + 1 + sim_random(s, 10);
+
+	if (at < wire->last[to])
+		at = wire->last[to];
+	wire->last[to] = at;
+	sim_push(s, (struct sim_event){.at = at, .type = SIM_FRAME, .wire = w, .end = to, .frame = *f});
+}
+
 void sim_close(struct sim_nodes *s, uint32_t w, int end)
 {
 	s->wires[w].end[end].open = 0;
@@ -366,6 +377,10 @@ static void happen(struct sim_nodes *s, const struct sim_event *e)
 	case SIM_CLOSES:
 		end_lost(s, e->wire, e->end, "connection closed");
 		break;
+	case SIM_FRAME:
+		if (w->end[e->end].open && w->end[e->end].handed)
+			sim_puppet_frame(s, &w->end[e->end], &e->frame);
+		break;
 	case SIM_MESSAGE:
 		on_message(s, e);
 		break;
@@ -516,6 +531,7 @@ void sim_node_destroy(struct sim_nodes *s)
 	for (size_t i = 0; i < s->n_events; i++)
 		drop_msg(s->events[i].msg);
 	for (uint32_t i = 0; i < s->n; i++) {
+		sim_puppet_all_die(s, i);
 		node_destroy(s->nodes[i].node);
 		for (uint32_t k = 0; k < s->nodes[i].n_disk; k++)
 			job_record_fini(&s->nodes[i].disk[k]);

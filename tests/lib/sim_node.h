@@ -21,7 +21,8 @@ enum sim_puppet { /* what the worker on a node does */
 	SIM_PUPPET_FAILS,    /* says why in the middle of training */
 	SIM_PUPPET_KILLED,   /* SIGKILL from outside in the middle */
 	SIM_PUPPET_HANGS,    /* not a word after a while of training */
-	SIM_PUPPET_DEAF      /* does not hear a stop */
+	SIM_PUPPET_DEAF,     /* does not hear a stop */
+	SIM_PUPPET_CANNOT_SAVE /* the mean, at the end */
 };
 
 struct sim_nodes;
@@ -71,6 +72,10 @@ uint64_t sim_node_sent(const struct sim_nodes *s, uint32_t node);  /* messages s
 uint64_t sim_node_ticks(const struct sim_nodes *s);                  /* of all nodes so far */
 uint32_t sim_node_dials(const struct sim_nodes *s, uint32_t node);
 uint32_t sim_node_workers(const struct sim_nodes *s, uint32_t node); /* running now */
+#define SIM_SEGMENTS 3U
+/* The mean that a worker on this node has saved, SIM_SEGMENTS numbers; NULL: none. A restart keeps it. */
+const double *sim_node_mean(const struct sim_nodes *s, uint32_t node, const struct id *job);
+void sim_node_cut_link(struct sim_nodes *s, uint32_t a, uint32_t b);   /* between their workers, once */
 uint32_t sim_node_links(const struct sim_nodes *s);                  /* between workers, up now */
 const char *sim_node_trace(const struct sim_nodes *s);             /* one line per log action and message */
 uint32_t sim_node_bugs(const struct sim_nodes *s);                 /* lines of level BUG */

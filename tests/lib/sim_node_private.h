@@ -4,6 +4,8 @@
 
 #include "tests/lib/sim_node.h"
 
+#include "libcore/round/closing.h"
+
 #define SIM_DISK 16U
 #define SIM_PUPPETS 8U
 
@@ -12,12 +14,20 @@ enum sim_event_type { /* up to MESSAGE: they travel on a wire */
 	SIM_REFUSED,
 	SIM_OPENS,
 	SIM_CLOSES,
+	SIM_FRAME,
 	SIM_MESSAGE,
 	SIM_CHECKED,
 	SIM_PUPPET
 };
 
-enum sim_puppet_event { SIM_P_LOADED, SIM_P_BEAT, SIM_P_TRAINED, SIM_P_MISHAP, SIM_P_COLLECTED, SIM_P_STOPPED, SIM_P_EXIT, SIM_P_LINK_UP, SIM_P_LINK_DOWN };
+enum sim_puppet_event { SIM_P_LOADED, SIM_P_BEAT, SIM_P_TRAINED, SIM_P_MISHAP, SIM_P_STOPPED, SIM_P_EXIT, SIM_P_LINK_UP, SIM_P_LINK_DOWN,
+	SIM_P_PLAN, SIM_P_SENT, SIM_P_NEWS, SIM_P_SAVED, SIM_P_LEAVES };
+
+struct sim_frame { /* between workers: a segment of the closing mean */
+	int type; /* enum collect_event_type: SUM, HELD, MEAN */
+	uint32_t plan, segment, ranks;
+	double value;
+};
 
 struct sim_event {
 	uint64_t at, seq;
@@ -25,6 +35,7 @@ struct sim_event {
 	uint32_t wire;
 	int end;
 	struct peer_msg *msg;
+	struct sim_frame frame; /* FRAME, SENT */
 	uint32_t node, life; /* CHECKED, PUPPET */
 	struct id job;
 	uint32_t serial;     /* PUPPET: of which puppet */
@@ -56,7 +67,7 @@ struct puppet {
 	uint64_t wanted, up, gone; /* links by rank */
 	enum control_rank_state state;
 	uint64_t step;
-	uint64_t plan_ranks;
+	struct sim_mean *mean;     /* owned; NULL: not READY yet */
 	int mute, told_stop;
 	int joins; /* 1: waits for a link to get a copy; 2: and then for a neighbour; 3: trains, for half the time */
 };
@@ -70,7 +81,11 @@ struct sim_host {
 	int no_data, unreachable;
 	struct puppet puppets[SIM_PUPPETS];
 	struct job_record disk[SIM_DISK];
-	uint32_t n_disk;
+	uint32_t n_disk, n_saved;
+	struct {
+		struct id job;
+		double mean[SIM_SEGMENTS];
+	} saved[SIM_DISK];
 	struct peer_member known[CONTROL_MAX_MEMBERS];
 	size_t n_known;
 };
@@ -100,6 +115,25 @@ void sim_puppet_kill(struct sim_nodes *s, uint32_t node, const struct id *job, i
 void sim_puppet_all_die(struct sim_nodes *s, uint32_t node);
 void sim_puppet_on(struct sim_nodes *s, const struct sim_event *e);
 void sim_puppet_link_new(struct sim_nodes *s, uint32_t wire, int end);
+void sim_puppet_later(struct sim_nodes *s, uint32_t node, const struct puppet *p, uint64_t in_ms, enum sim_puppet_event what);
+void sim_puppet_frame(struct sim_nodes *s, const struct sim_end *to, const struct sim_frame *f);
+void sim_puppet_send(struct sim_nodes *s, uint32_t node, struct puppet *p, uint32_t rank, struct sim_frame f); /* SENT follows */
+void sim_puppet_close_link(struct sim_nodes *s, uint32_t node, struct puppet *p, uint32_t rank, const char *why);
+void sim_frame_put(struct sim_nodes *s, uint32_t w, int to, const struct sim_frame *f);
+
+/* sim_mean.c. What a puppet does from its last step on; nothing here says a word to the daemon. */
+struct sim_mean *sim_mean_create(uint32_t rank, uint32_t n_ranks, uint64_t active);
+void sim_mean_destroy(struct sim_mean *m);
+void sim_mean_view(const struct sim_mean *m, struct control_rank *view);
+void sim_mean_trained(struct sim_nodes *s, uint32_t node, struct puppet *p);
+void sim_mean_plan(struct puppet *p, const struct worker_collect *plan); /* to be looked at next */
+void sim_mean_look(struct sim_nodes *s, uint32_t node, struct puppet *p);
+void sim_mean_frame(struct sim_nodes *s, uint32_t node, struct puppet *p, uint32_t from, const struct sim_frame *f);
+void sim_mean_sent(struct sim_nodes *s, uint32_t node, struct puppet *p, uint32_t to, uint32_t plan, uint32_t segment);
+void sim_mean_link(struct sim_nodes *s, uint32_t node, struct puppet *p, uint32_t rank, int up);
+int sim_mean_saved(struct sim_nodes *s, uint32_t node, struct puppet *p, struct worker_msg *out);
+void sim_mean_last_word(const struct sim_mean *m, struct worker_msg *out);
+
 void sim_puppet_link_lost(struct sim_nodes *s, const struct sim_end *e, const char *why);
 
 #endif

@@ -1,6 +1,6 @@
 /* Workers of the simulated cluster: they say what a worker says and compute nothing.
  *
- *   spawn ─load_ms─► READY ─links up─► RUNNING ─TRAIN_MS─► TRAINED ─COLLECT, 50 ms─► MEAN, DONE ─► exit 0 */
+ *   spawn ─load_ms─► READY ─links up─► RUNNING ─TRAIN_MS─► TRAINED ─COLLECT, sim_mean.c─► MEAN, DONE ─► exit 0 */
 #include "tests/lib/sim_node_private.h"
 
 #include <signal.h>
@@ -24,7 +24,7 @@ static struct sim_event *soon(struct sim_event *e, struct sim_nodes *s, uint32_t
 	return e;
 }
 
-static void later(struct sim_nodes *s, uint32_t node, const struct puppet *p, uint64_t in_ms, enum sim_puppet_event what)
+void sim_puppet_later(struct sim_nodes *s, uint32_t node, const struct puppet *p, uint64_t in_ms, enum sim_puppet_event what)
 {
 	struct sim_event e;
 
@@ -57,6 +57,7 @@ static void say_progress(struct sim_nodes *s, uint32_t node, const struct puppet
 	m.u.progress.view.links_up = (uint32_t)__builtin_popcountll(p->up);
 	m.u.progress.view.waiting_for = -1;
 	m.u.progress.steps_total = 300;
+	sim_mean_view(p->mean, &m.u.progress.view);
 	say(s, node, &job, &m);
 }
 
@@ -71,6 +72,22 @@ static void close_links(struct sim_nodes *s, uint32_t node, const struct id *job
 					(newest == 0 || (end->rank == but_rank && end->link < newest)))
 				sim_close(s, w, e);
 		}
+}
+
+void sim_puppet_close_link(struct sim_nodes *s, uint32_t node, struct puppet *p, uint32_t rank, const char *why)
+{
+	struct id job = p->job;
+	struct sim_end end = {.node = node, .job = job, .rank = rank};
+
+	sim_trace(s, node, "closes a link:", why);
+	for (uint32_t w = 0; w < s->n_wires; w++)
+		for (int e = 0; e < 2; e++)
+			if (s->wires[w].end[e].node == node && s->wires[w].end[e].open && s->wires[w].end[e].handed &&
+					id_equal(&s->wires[w].end[e].job, &job) && s->wires[w].end[e].rank == rank) {
+				end.link = s->wires[w].end[e].link;
+				sim_close(s, w, e);
+			}
+	sim_puppet_link_lost(s, &end, why);
 }
 
 /* The link for the copy is up: it is here at once, and that link is over. */
@@ -99,14 +116,14 @@ static void try_run(struct sim_nodes *s, uint32_t node, struct puppet *p)
 	}
 	if (p->joins == 2 && (p->up != 0 || (p->wanted & ~p->gone) == 0)) {
 		p->joins = 3;
-		later(s, node, p, TRAIN_MS / 2, SIM_P_TRAINED);
+		sim_puppet_later(s, node, p, TRAIN_MS / 2, SIM_P_TRAINED);
 	}
 	if (p->state != CONTROL_RANK_READY || (p->wanted & ~p->up & ~p->gone) != 0)
 		return;
 	p->state = CONTROL_RANK_RUNNING;
-	later(s, node, p, TRAIN_MS + sim_random(s, 200), SIM_P_TRAINED);
-	if (manner != SIM_PUPPET_GOOD && manner != SIM_PUPPET_DEAF && manner != SIM_PUPPET_NEVER_READY)
-		later(s, node, p, TRAIN_MS / 2, SIM_P_MISHAP);
+	sim_puppet_later(s, node, p, TRAIN_MS + sim_random(s, 200), SIM_P_TRAINED);
+	if (manner != SIM_PUPPET_GOOD && manner != SIM_PUPPET_DEAF && manner != SIM_PUPPET_CANNOT_SAVE && manner != SIM_PUPPET_NEVER_READY)
+		sim_puppet_later(s, node, p, TRAIN_MS / 2, SIM_P_MISHAP);
 	say_progress(s, node, p, WORKER_PROGRESS);
 }
 
@@ -126,17 +143,12 @@ void sim_puppet_spawn(struct sim_nodes *s, uint32_t node, const struct worker_se
 		p->n_ranks = setup->n_ranks;
 		p->wanted = setup->neighbours;
 		p->joins = setup->joins;
+		p->mean = sim_mean_create(setup->rank, setup->n_ranks, setup->active);
 		p->state = CONTROL_RANK_STARTING;
 		if (h->manner != SIM_PUPPET_NEVER_READY)
-			later(s, node, p, h->load_ms, SIM_P_LOADED);
+			sim_puppet_later(s, node, p, h->load_ms, SIM_P_LOADED);
 		return;
 	}
-}
-
-static void on_collect(struct sim_nodes *s, uint32_t node, struct puppet *p, const struct worker_collect *c)
-{
-	p->plan_ranks = c->ranks;
-	later(s, node, p, 50, SIM_P_COLLECTED);
 }
 
 void sim_puppet_msg(struct sim_nodes *s, uint32_t node, const struct id *job, const struct worker_msg *msg)
@@ -148,15 +160,22 @@ void sim_puppet_msg(struct sim_nodes *s, uint32_t node, const struct id *job, co
 		return;
 	if (msg->type == WORKER_RANK_GONE) {
 		p->gone |= UINT64_C(1) << msg->u.gone.rank;
-		later(s, node, p, 0, SIM_P_BEAT);
+		sim_puppet_later(s, node, p, 0, SIM_P_BEAT);
 	} else if (msg->type == WORKER_COLLECT) {
-		on_collect(s, node, p, &msg->u.collect);
+		sim_mean_plan(p, &msg->u.collect);
+		sim_puppet_later(s, node, p, 0, SIM_P_PLAN);
 	} else if (msg->type == WORKER_QUIT) {
 		ends(s, node, p, 20, 0, 0);
 	} else if (msg->type == WORKER_ORDER && s->nodes[node].manner != SIM_PUPPET_DEAF) {
 		p->told_stop = 1;
-		later(s, node, p, 200, SIM_P_STOPPED);
+		sim_puppet_later(s, node, p, 200, SIM_P_STOPPED);
 	}
+}
+
+static void forget(struct puppet *p)
+{
+	sim_mean_destroy(p->mean);
+	memset(p, 0, sizeof *p);
 }
 
 static void over(struct sim_nodes *s, uint32_t node, struct puppet *p, int status, int sig)
@@ -164,7 +183,7 @@ static void over(struct sim_nodes *s, uint32_t node, struct puppet *p, int statu
 	struct id job = p->job;
 
 	close_links(s, node, &job, 0, 0);
-	memset(p, 0, sizeof *p);
+	forget(p);
 	sim_step(s, node, &(struct node_event){.type = NODE_EV_WORKER_EXIT, .job = job, .exit_status = status, .exit_signal = sig});
 }
 
@@ -178,7 +197,46 @@ void sim_puppet_kill(struct sim_nodes *s, uint32_t node, const struct id *job, i
 
 void sim_puppet_all_die(struct sim_nodes *s, uint32_t node)
 {
-	memset(s->nodes[node].puppets, 0, sizeof s->nodes[node].puppets);
+	for (uint32_t i = 0; i < SIM_PUPPETS; i++)
+		forget(&s->nodes[node].puppets[i]);
+}
+
+/* The newest link to that rank that both ends have. */
+static int wire_to(const struct sim_nodes *s, uint32_t node, const struct puppet *p, uint32_t rank, uint32_t *wire)
+{
+	for (uint32_t w = (uint32_t)s->n_wires; w-- > 0;)
+		for (int e = 0; e < 2; e++) {
+			const struct sim_end *end = &s->wires[w].end[e];
+
+			if (end->node != node || !end->open || !end->handed || !s->wires[w].end[!e].handed || end->rank != rank || !id_equal(&end->job, &p->job))
+				continue;
+			*wire = w;
+			return e;
+		}
+	return -1;
+}
+
+void sim_puppet_send(struct sim_nodes *s, uint32_t node, struct puppet *p, uint32_t rank, struct sim_frame f)
+{
+	struct sim_event sent;
+	uint32_t w;
+	int end = wire_to(s, node, p, rank, &w);
+
+	if (end < 0)
+		return;
+	sim_frame_put(s, w, !end, &f);
+	soon(&sent, s, node, p, sim_random(s, 3), SIM_P_SENT);
+	sent.frame = f;
+	sent.rank = rank;
+	sim_push(s, sent);
+}
+
+void sim_puppet_frame(struct sim_nodes *s, const struct sim_end *to, const struct sim_frame *f)
+{
+	struct puppet *p = of_job(s, to->node, &to->job);
+
+	if (p != NULL)
+		sim_mean_frame(s, to->node, p, to->rank, f);
 }
 
 /* A link has been handed to this end; once both ends have it, it is up at both. */
@@ -224,6 +282,7 @@ static void on_link(struct sim_nodes *s, uint32_t node, struct puppet *p, const 
 	p->up = up ? p->up | bit : p->up & ~bit;
 	if (up)
 		p->gone &= ~bit;
+	sim_mean_link(s, node, p, e->rank, up);
 	m.u.link_state.link = e->link;
 	m.u.link_state.rank = e->rank;
 	m.u.link_state.up = up != 0;
@@ -259,21 +318,27 @@ static void on_mishap(struct sim_nodes *s, uint32_t node, struct puppet *p)
 	case SIM_PUPPET_GOOD:
 	case SIM_PUPPET_DEAF:
 	case SIM_PUPPET_NEVER_READY:
+	case SIM_PUPPET_CANNOT_SAVE:
 		break;
 	}
 }
 
-static void on_collected(struct sim_nodes *s, uint32_t node, struct puppet *p)
+static void on_saved(struct sim_nodes *s, uint32_t node, struct puppet *p)
 {
-	struct worker_msg m = {.type = WORKER_MEAN};
 	struct id job = p->job;
+	struct worker_msg m;
 
-	ends(s, node, p, 10, 0, 0);
-	if ((uint32_t)__builtin_ctzll(p->plan_ranks) == p->rank) {
-		m.u.mean.of = (uint32_t)__builtin_popcountll(p->plan_ranks);
+	if (sim_mean_saved(s, node, p, &m))
 		say(s, node, &job, &m);
-	}
-	m = (struct worker_msg){.type = WORKER_DONE};
+}
+
+static void on_leaves(struct sim_nodes *s, uint32_t node, struct puppet *p)
+{
+	struct id job = p->job;
+	struct worker_msg m;
+
+	sim_mean_last_word(p->mean, &m);
+	ends(s, node, p, 10, m.type == WORKER_FAILED, 0);
 	say(s, node, &job, &m);
 }
 
@@ -287,8 +352,10 @@ static void beat(struct sim_nodes *s, uint32_t node, struct puppet *p)
 	p->step += p->state == CONTROL_RANK_RUNNING ? 50 : 0;
 	say_progress(s, node, p, WORKER_PROGRESS);
 	p = of_job(s, node, &job);
-	if (p != NULL && p->serial == serial)
-		try_run(s, node, p);
+	if (p == NULL || p->serial != serial)
+		return;
+	sim_mean_look(s, node, p);
+	try_run(s, node, p);
 }
 
 static void on_state(struct sim_nodes *s, uint32_t node, struct puppet *p, enum control_rank_state state, enum worker_type type)
@@ -299,10 +366,12 @@ static void on_state(struct sim_nodes *s, uint32_t node, struct puppet *p, enum 
 	if (p->mute || p->state >= state)
 		return;
 	p->state = state;
+	if (state == CONTROL_RANK_TRAINED)
+		sim_mean_trained(s, node, p);
 	say_progress(s, node, p, type);
 	p = of_job(s, node, &job);
 	if (p != NULL && p->serial == serial && type == WORKER_READY) {
-		later(s, node, p, BEAT_MS, SIM_P_BEAT);
+		sim_puppet_later(s, node, p, BEAT_MS, SIM_P_BEAT);
 		try_run(s, node, p);
 	}
 }
@@ -318,7 +387,7 @@ void sim_puppet_on(struct sim_nodes *s, const struct sim_event *e)
 		on_state(s, e->node, p, CONTROL_RANK_READY, WORKER_READY);
 		break;
 	case SIM_P_BEAT:
-		later(s, e->node, p, BEAT_MS, SIM_P_BEAT);
+		sim_puppet_later(s, e->node, p, BEAT_MS, SIM_P_BEAT);
 		beat(s, e->node, p);
 		break;
 	case SIM_P_TRAINED:
@@ -328,8 +397,21 @@ void sim_puppet_on(struct sim_nodes *s, const struct sim_event *e)
 	case SIM_P_MISHAP:
 		on_mishap(s, e->node, p);
 		break;
-	case SIM_P_COLLECTED:
-		on_collected(s, e->node, p);
+	case SIM_P_PLAN:
+		sim_mean_look(s, e->node, p);
+		break;
+	case SIM_P_SENT:
+		sim_mean_sent(s, e->node, p, e->rank, e->frame.plan, e->frame.segment);
+		break;
+	case SIM_P_NEWS:
+		if (!p->mute)
+			say_progress(s, e->node, p, WORKER_PROGRESS);
+		break;
+	case SIM_P_SAVED:
+		on_saved(s, e->node, p);
+		break;
+	case SIM_P_LEAVES:
+		on_leaves(s, e->node, p);
 		break;
 	case SIM_P_EXIT:
 		over(s, e->node, p, e->status, e->sig);

@@ -115,6 +115,47 @@ Test(phase, links_that_are_missing_are_named_by_their_ends)
 	cr_assert_str_eq(p.why, "links are being made by n0, n1");
 }
 
+Test(phase, waits_for_those_without_the_mean_and_then_for_those_that_save_it)
+{
+	struct job_rank ranks[8];
+	struct job_record r;
+	struct phase p;
+
+	make(&r, ranks, 8); /* TTTT */
+	ranks[0].view.mean_of = ranks[2].view.mean_of = 4;
+	phase_derive(&p, &r, 0);
+	cr_assert_eq(p.lack, 10);
+	cr_assert_eq(p.trained, 15);
+	cr_assert_str_eq(p.why, "the mean of the models is being computed; waits for n1, n3");
+	ranks[1].view.mean_of = ranks[3].view.mean_of = 4;
+	phase_derive(&p, &r, 0);
+	cr_assert_eq(p.lack, 0);
+	cr_assert_str_eq(p.why, "the mean of the models is being saved; waits for n0, n1, n2, n3");
+}
+
+Test(phase, names_who_ended_without_the_mean_and_why)
+{
+	struct job_rank ranks[8];
+	struct job_record r;
+	struct phase p;
+
+	make(&r, ranks, 10); /* DDDD */
+	for (uint32_t k = 0; k < 4; k++)
+		ranks[k].view.mean_of = k < 2 ? 2 : 0;
+	ranks[3].view.no_mean = 1;
+	(void)snprintf(ranks[3].view.why, sizeof ranks[3].view.why, "without the mean: nobody reached");
+	phase_derive(&p, &r, 0);
+	cr_assert_eq(p.phase, CONTROL_DONE);
+	cr_assert_str_eq(p.why, "rank 3 (n3) ended without the mean: nobody reached", "rank 2 is of an older release: it says nothing");
+	ranks[2].view.no_mean = 1;
+	(void)snprintf(ranks[2].view.why, sizeof ranks[2].view.why, "without the mean: cut off");
+	phase_derive(&p, &r, 0);
+	cr_assert_str_eq(p.why, "rank 2 (n2) and 1 more ended without the mean: cut off");
+	(void)snprintf(ranks[2].view.why, sizeof ranks[2].view.why, "did not stop within 30 s: killed");
+	phase_derive(&p, &r, 0);
+	cr_assert_str_eq(p.why, "rank 2 (n2) and 1 more ended without the mean: did not stop within 30 s: killed");
+}
+
 Test(phase, knows_who_is_left_lost_and_waiting_for_the_mean)
 {
 	struct job_rank ranks[8];
