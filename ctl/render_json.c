@@ -343,6 +343,7 @@ static json_t *rank_object(const struct control_rank *r)
 	set(o, "n_params", integer(r->n_params));
 	set(o, "train_rows", integer(r->train_rows));
 	set(o, "test_rows", integer(r->test_rows));
+	set(o, "mean_of", r->mean_of > 0 ? integer(r->mean_of) : json_null());
 	if (r->n_stages > 0) {
 		set(o, "stages", stages_array(r));
 		set(o, "iteration_seconds", r->iteration_s > 0 ? number(r->iteration_s) : json_null());

@@ -142,7 +142,7 @@ static void put_note(struct table *t, const struct control_job *job, const struc
 		table_put(t, PAINT_PLAIN, "trained");
 		return;
 	case CONTROL_RANK_DONE:
-		table_put(t, PAINT_GOOD, "done");
+		table_put(t, *r->why != '\0' ? PAINT_BUSY : PAINT_GOOD, "done%s%s", *r->why != '\0' ? " " : "", r->why);
 		return;
 	case CONTROL_RANK_FAILED:
 		table_put(t, PAINT_BAD, "failed: %s", r->why);

@@ -15,7 +15,8 @@
 struct pending {
 	enum control_request_type type;
 	struct control_job job; /* its strings and ranks are freed */
-	char holders[160];      /* names of the nodes whose ranks finished: they have models */
+	char holders[160];      /* names of the other nodes whose ranks say that they saved such a model */
+	char own_why[200];      /* why this node's rank ended as it did; may be empty */
 	enum control_take take;
 	uint64_t offset;
 	control_done_fn done;
@@ -147,10 +148,12 @@ static enum status no_model(const struct pending *p, struct error *err)
 				control_phase_text(j->phase), what);
 		error_hint(err, "wait for it: dadamctl watch %s", id);
 	} else if (p->holders[0] != '\0') {
-		(void)error_set(err, ST_NOT_FOUND, "job %s is %s, but its %s is not on this node", j->name, control_phase_text(j->phase), what);
-		error_hint(err, "ask a node that finished its rank: %s", p->holders);
+		(void)error_set(err, ST_NOT_FOUND, "job %s is %s, but its %s is not on this node%s%s", j->name, control_phase_text(j->phase), what,
+				p->own_why[0] != '\0' ? ": " : "", p->own_why);
+		error_hint(err, "ask a node whose rank saved one: %s", p->holders);
 	} else {
-		(void)error_set(err, ST_NOT_FOUND, "job %s is %s: it has no %s", j->name, control_phase_text(j->phase), what);
+		(void)error_set(err, ST_NOT_FOUND, "job %s is %s: its %s is not on this node, and no other says that it has one", j->name,
+				control_phase_text(j->phase), what);
 		error_hint(err, "see why: dadamctl show %s", id);
 	}
 	return err->status;
@@ -176,8 +179,16 @@ static void on_chunk(void *data, const struct control_chunk *chunk)
 	mem_free(p);
 }
 
-/* "node-a, node-b and 5 more" */
-static void name_holders(char *out, size_t size, const struct control_job *j)
+/* Has the rank ended in order and said that it has such a model? A rank that could not save it has not. */
+static int holds(const struct control_job *j, const struct control_rank *r, enum control_take take)
+{
+	if (r->state != CONTROL_RANK_DONE && (r->state != CONTROL_RANK_STOPPED || j->phase != CONTROL_STOPPED || r->step == 0))
+		return 0;
+	return take == CONTROL_TAKE_LOCAL || r->mean_of > 0;
+}
+
+/* "node-a, node-b and 5 more"; this node, which has none, is not among them. */
+static void name_holders(char *out, size_t size, const struct control_job *j, enum control_take take, const struct id *self)
 {
 	uint32_t more = 0;
 	size_t used = 0;
@@ -185,7 +196,7 @@ static void name_holders(char *out, size_t size, const struct control_job *j)
 	for (uint32_t i = 0; i < j->n_ranks_sent; i++) {
 		const struct control_rank *r = &j->ranks[i];
 
-		if (r->state != CONTROL_RANK_DONE && (r->state != CONTROL_RANK_STOPPED || j->phase != CONTROL_STOPPED || r->step == 0))
+		if (id_equal(&r->node, self) || !holds(j, r, take))
 			continue;
 		if (used + strlen(r->node_name) + sizeof ", and 63 more" < size)
 			used += (size_t)snprintf(out + used, size - used, "%s%s", used > 0 ? ", " : "", r->node_name);
@@ -194,6 +205,18 @@ static void name_holders(char *out, size_t size, const struct control_job *j)
 	}
 	if (more > 0)
 		(void)snprintf(out + used, size - used, " and %u more", more);
+}
+
+/* What a refusal may have to say, as long as the ranks are here. */
+static void look_at_ranks(struct call *c, struct pending *p)
+{
+	struct control_status self = {0};
+
+	c->host->status(c->host->data, &self);
+	name_holders(p->holders, sizeof p->holders, &p->job, c->req->take, &self.node);
+	for (uint32_t i = 0; i < p->job.n_ranks_sent; i++)
+		if (id_equal(&p->job.ranks[i].node, &self.node))
+			(void)snprintf(p->own_why, sizeof p->own_why, "%s", p->job.ranks[i].why);
 }
 
 static enum status read_file(struct call *c, enum control_file file)
@@ -206,7 +229,7 @@ static enum status read_file(struct call *c, enum control_file file)
 		return error_set(&c->resp.error, ST_NOMEM, "no memory for the answer");
 	st = c->host->job(c->host->data, c->req->job, &p->job, &c->resp.error);
 	if (st == ST_OK)
-		name_holders(p->holders, sizeof p->holders, &p->job);
+		look_at_ranks(c, p);
 	mem_free(p->job.ranks);
 	mem_free(p->job.spec);
 	p->job.ranks = NULL;

@@ -19,6 +19,8 @@ static struct {
 	enum control_file asked;
 	uint64_t offset;
 	enum control_rank_state rest; /* of all ranks but 0, which is lost */
+	uint32_t means;               /* bit r: rank r has the mean */
+	uint8_t self;                 /* rank of this node */
 } fake;
 
 static struct control_response got;
@@ -39,6 +41,7 @@ static void fake_status(void *data, struct control_status *out)
 {
 	(void)data;
 	strcpy(out->node_name, "node-a");
+	out->node.b[0] = (uint8_t)(1 + fake.self);
 }
 
 static enum status fake_members(void *data, struct control_member **out, size_t *n, struct error *err)
@@ -82,7 +85,10 @@ static enum status fake_job(void *data, const char *job, struct control_job *out
 	out->n_ranks_sent = 3;
 	for (uint32_t i = 0; i < 3; i++) {
 		(void)snprintf(out->ranks[i].node_name, sizeof out->ranks[i].node_name, "node-%c", 'a' + (char)i);
+		out->ranks[i].node.b[0] = (uint8_t)(1 + i);
 		out->ranks[i].step = 7;
+		out->ranks[i].mean_of = fake.means >> i & 1 ? 3 : 0;
+		strcpy(out->ranks[i].why, out->ranks[i].mean_of > 0 ? "" : "without the mean: nobody reached");
 		out->ranks[i].state = i == 0 ? CONTROL_RANK_LOST : fake.rest;
 	}
 	return ST_OK;
@@ -260,22 +266,32 @@ Test(control, an_export_without_a_model_says_what_to_do)
 		enum control_phase phase;
 		enum status status;
 		enum control_rank_state rest;
+		uint32_t means;
+		uint8_t self;
 		const char *word;
-	} rows[] = {{CONTROL_RUNNING, ST_STATE, CONTROL_RANK_RUNNING, "watch 2a0000"},
-			{CONTROL_WAITING, ST_STATE, CONTROL_RANK_INVITED, "watch 2a0000"},
-			{CONTROL_DONE, ST_NOT_FOUND, CONTROL_RANK_DONE, "finished its rank: node-b, node-c"},
-			{CONTROL_FAILED, ST_NOT_FOUND, CONTROL_RANK_STOPPED, "show 2a0000"},
-			{CONTROL_STOPPED, ST_NOT_FOUND, CONTROL_RANK_STOPPED, "finished its rank: node-b, node-c"},
-			{CONTROL_STOPPED, ST_NOT_FOUND, CONTROL_RANK_LOST, "show 2a0000"}};
+	} rows[] = {{CONTROL_RUNNING, ST_STATE, CONTROL_RANK_RUNNING, 0, 0, "watch 2a0000"},
+			{CONTROL_WAITING, ST_STATE, CONTROL_RANK_INVITED, 0, 0, "watch 2a0000"},
+			{CONTROL_DONE, ST_NOT_FOUND, CONTROL_RANK_DONE, 7, 0, "saved one: node-b, node-c"},
+			{CONTROL_DONE, ST_NOT_FOUND, CONTROL_RANK_DONE, 7, 1, "saved one: node-c"},
+			{CONTROL_DONE, ST_NOT_FOUND, CONTROL_RANK_DONE, 2, 2, "saved one: node-b"},
+			{CONTROL_DONE, ST_NOT_FOUND, CONTROL_RANK_DONE, 0, 1, "show 2a0000"},
+			{CONTROL_DONE, ST_NOT_FOUND, CONTROL_RANK_LOST, 7, 0, "show 2a0000"},
+			{CONTROL_FAILED, ST_NOT_FOUND, CONTROL_RANK_STOPPED, 7, 0, "show 2a0000"},
+			{CONTROL_STOPPED, ST_NOT_FOUND, CONTROL_RANK_STOPPED, 7, 0, "saved one: node-b, node-c"},
+			{CONTROL_STOPPED, ST_NOT_FOUND, CONTROL_RANK_LOST, 7, 0, "show 2a0000"}};
 
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		fake.phase = rows[i].phase;
 		fake.rest = rows[i].rest;
+		fake.means = rows[i].means;
+		fake.self = rows[i].self;
 		fake.asked = CONTROL_FILE_MEAN;
 		ask(&stranger, CONTROL_EXPORT, "ctr");
 		disk_says(ST_NOT_FOUND, "");
 		cr_assert_eq(got.status, rows[i].status);
-		cr_assert(strstr(got.error.hint, rows[i].word) != NULL, "%s", got.error.hint);
+		cr_assert(strstr(got.error.hint, rows[i].word) != NULL, "row %zu: %s", i, got.error.hint);
+		cr_assert_eq(strstr(got.error.msg, "node: without the mean: nobody reached") != NULL, strstr(rows[i].word, "saved") != NULL &&
+				(rows[i].means >> rows[i].self & 1) == 0, "row %zu: %s", i, got.error.msg);
 		cr_assert(strstr(got.error.msg, control_phase_text(rows[i].phase)) != NULL);
 	}
 }
