@@ -237,15 +237,6 @@ static void deliver_parked(struct gather *g)
 	}
 }
 
-/* Places may still hold sums of the plan before. */
-static void clear_places(struct gather *g)
-{
-	for (uint32_t s = 0; s < LINKS_MAX; s++)
-		for (uint32_t p = 0; p < g->cfg.window; p++)
-			if (!g->is_parked[s] || p != g->parked[s].u.delta.segment % g->cfg.window)
-				links_release(g->cfg.links, s, p);
-}
-
 void gather_start(struct gather *g, const struct worker_collect *plan)
 {
 	struct collect_config tree = {.window = g->cfg.window, .n_segments = links_n_segments(g->cfg.links), .least = plan->least};
@@ -258,7 +249,7 @@ void gather_start(struct gather *g, const struct worker_collect *plan)
 	g->held = tree.held = gather_held(g);
 	collect_destroy(g->machine);
 	g->machine = NULL;
-	clear_places(g);
+	links_set_plan(g->cfg.links, g->plan);
 	if (!plan_tree(g, plan->ranks, &tree)) {
 		deliver_parked(g);
 		tell_over(g, g->held, "no links lead from here to the root of the tree");

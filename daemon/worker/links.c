@@ -141,8 +141,39 @@ static void on_open(void *data, struct conn *c)
 
 /* ---- what comes in ---- */
 
-static enum status check_segment(const struct link *k, const struct link_model_delta *d, struct error *err)
+static int is_of_mean(enum link_type type)
 {
+	return type == LINK_MODEL_SUM || type == LINK_MODEL_HELD || type == LINK_MODEL_MEAN;
+}
+
+/* A neighbour may hear of a plan first, while its segment of the plan at hand waits here for those of others. */
+static int is_early(const struct link *k, const struct link_msg *m)
+{
+	return is_of_mean(m->type) && m->u.delta.round > k->all->plan;
+}
+
+static int is_occupied(const struct link *k, uint32_t segment)
+{
+	return (k->occupied >> segment % k->all->cfg.window & 1) != 0;
+}
+
+static enum status check_room(struct link *k, const struct link_msg *m, struct error *err)
+{
+	k->goes_aside = is_occupied(k, m->u.delta.segment);
+	if (!k->goes_aside)
+		return ST_OK;
+	if (!is_early(k, m) || k->is_aside)
+		return error_set(err, ST_PROTO, "segment %u came before there was room for it (window %u)", m->u.delta.segment,
+				k->all->cfg.window);
+	if (k->aside == NULL)
+		k->aside = mem_alloc(k->all->stride, sizeof *k->aside);
+	return k->aside != NULL ? ST_OK : error_set(err, ST_NOMEM, "no memory for a segment of %u parameters", k->all->stride);
+}
+
+static enum status check_segment(struct link *k, const struct link_msg *m, struct error *err)
+{
+	const struct link_model_delta *d = &m->u.delta;
+
 	if (!k->up_heard)
 		return error_set(err, ST_PROTO, "a segment before LINK_UP");
 	if (d->segment >= k->all->n_segments)
@@ -150,15 +181,57 @@ static enum status check_segment(const struct link *k, const struct link_model_d
 	if (d->n != links_n_params(k->all, d->segment))
 		return error_set(err, ST_PROTO, "segment %u has %u parameters, %u are right", d->segment, d->n,
 				links_n_params(k->all, d->segment));
-	if ((k->occupied >> d->segment % k->all->cfg.window & 1) != 0)
-		return error_set(err, ST_PROTO, "segment %u came before there was room for it (window %u)", d->segment,
-				k->all->cfg.window);
-	return ST_OK;
+	return check_room(k, m, err);
 }
 
 static real *place(const struct links *l, uint32_t slot, uint32_t segment)
 {
 	return l->places[slot] + (size_t)(segment % l->cfg.window) * l->stride;
+}
+
+/* Where a segment goes that has passed check_segment(). */
+static real *place_for(const struct link *k, const struct link_msg *m)
+{
+	return k->goes_aside ? k->aside : place(k->all, k->slot, m->u.delta.segment);
+}
+
+static uint32_t put_in_place(struct link *k, const struct link_model_delta *d)
+{
+	memcpy(place(k->all, k->slot, d->segment), k->aside, d->n * sizeof(real));
+	return 1U << d->segment % k->all->cfg.window;
+}
+
+/* The place may have become free while the segment was read. */
+static void is_here(struct link *k, const struct link_msg *m)
+{
+	uint32_t bit = 1U << m->u.delta.segment % k->all->cfg.window;
+
+	k->is_aside = k->goes_aside && is_occupied(k, m->u.delta.segment);
+	if (k->goes_aside && !k->is_aside)
+		(void)put_in_place(k, &m->u.delta);
+	if (is_early(k, m)) {
+		k->early = k->is_aside ? 0 : bit;
+		k->early_head = m->u.delta;
+	}
+	k->occupied |= bit;
+}
+
+static void free_places(struct link *k, uint64_t plan)
+{
+	k->occupied = k->early;
+	if (k->is_aside)
+		k->occupied = k->early = put_in_place(k, &k->early_head);
+	k->is_aside = 0;
+	if (k->early_head.round <= plan)
+		k->early = 0;
+}
+
+void links_set_plan(struct links *l, uint64_t plan)
+{
+	l->plan = plan;
+	for (uint32_t s = 0; s < LINKS_MAX; s++)
+		if (l->slots[s] != NULL)
+			free_places(l->slots[s], plan);
 }
 
 /* Does the owner get the payload as bytes, not as parameters in their place? */
@@ -179,13 +252,13 @@ static enum status payload_at(void *data, const struct frame *f, uint8_t **dst, 
 		return st == ST_OK ? ST_OK : error_wrap(err, st, "rank %u", k->rank);
 	}
 	if (st == ST_OK)
-		st = check_segment(k, &m.u.delta, err);
+		st = check_segment(k, &m, err);
 	if (st == ST_OK)
 		st = wire_check(k->all->wire, &m, f->payload_len, err);
 	if (st != ST_OK)
 		return error_wrap(err, st, "rank %u", k->rank);
 	if (wire_is_plain(&m.u.delta) && !is_for_replica(k->all, &m)) {
-		*dst = (uint8_t *)place(k->all, k->slot, m.u.delta.segment);
+		*dst = (uint8_t *)place_for(k, &m);
 		return ST_OK;
 	}
 	if (k->packed == NULL)
@@ -223,7 +296,7 @@ static enum status take_model(struct link *k, const struct frame *f, const struc
 {
 	const struct link_model_delta *d = &m->u.delta;
 	struct links_event ev = {.type = LINKS_MODEL, .slot = k->slot, .rank = k->rank, .msg = m};
-	real *x = place(k->all, k->slot, d->segment);
+	real *x = place_for(k, m);
 	enum status st = ST_OK;
 
 	if (is_for_replica(k->all, m))
@@ -238,7 +311,7 @@ static enum status take_model(struct link *k, const struct frame *f, const struc
 		st = check_numbers(d, x, err);
 	if (st != ST_OK)
 		return st;
-	k->occupied |= 1U << d->segment % k->all->cfg.window;
+	is_here(k, m);
 	links_tell(k->all, ev);
 	return ST_OK;
 }
@@ -397,6 +470,7 @@ static void on_close(void *data, struct conn *c, const struct error *why)
 	l->slots[k->slot] = NULL;
 	links_tell(l, ev);
 	mem_free(k->packed);
+	mem_free(k->aside);
 	bases_link_fini(&k->base);
 	mem_free(k);
 }

@@ -125,6 +125,10 @@ const real *links_place(const struct links *l, uint32_t slot, uint32_t segment);
 void links_release(struct links *l, uint32_t slot, uint32_t segment);
 void links_release_all(struct links *l, uint32_t segment); /* of every slot */
 
+/* Another plan for the closing mean: what lies in places is of the ones before, and they are free; but for a segment
+ * (one a link, the owner then stops reading) that came early and is of this plan or a later one. */
+void links_set_plan(struct links *l, uint64_t plan);
+
 /* Twice a second: ALIVE to all, and close who has been silent. */
 void links_tick(struct links *l, uint64_t round, int32_t waiting_for);
 

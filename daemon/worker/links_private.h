@@ -20,6 +20,10 @@ struct link {
 	int reading;
 	uint64_t read_on_ms; /* when reading was last turned on */
 	uint32_t occupied;   /* bit set of places */
+	uint32_t early;      /* the place of a segment of a closing mean's plan that is still to come, as a bit ... */
+	real *aside;         /* ... or where it lies when that place is in use; NULL: it never was */
+	int is_aside, goes_aside; /* it lies there; the one that is being read does */
+	struct link_model_delta early_head;
 	uint8_t *packed;     /* a payload that is not plain, wire_bound bytes */
 	uint64_t counted;    /* conn's bytes that are in the totals already */
 	struct bases_link base;
@@ -40,6 +44,7 @@ struct links {
 	struct links_bytes bytes; /* of links that are gone, and payload */
 	real *copy;          /* room for MODEL_COPY; NULL: none is wanted */
 	size_t copy_total, copy_got;
+	uint64_t plan;       /* for the closing mean: the one at hand */
 	uint64_t last_tick_ms, round_over_ns;
 };
 

@@ -142,12 +142,46 @@ static void unsaved(void)
 	driver_ok("a rank that cannot save the mean stays until the others have it, and fails then with the reason");
 }
 
+static int has_begun(const struct driver *d, void *plan)
+{
+	return d->ranks[1].last.view.plan == *(uint64_t *)plan;
+}
+
+/* Rank 0 has the first segments of rank 1 and waits for those of rank 2, which is told of no plan; then rank 1 is told of
+ * the next plan first. */
+static void early_plan(void)
+{
+	struct worker_msg next = {.type = WORKER_COLLECT, .u.collect = {.plan = 65, .ranks = 7, .least = 3}};
+	struct driver d;
+
+	begin(&d, 3);
+	for (uint32_t r = 0; r < 2; r++)
+		driver_send(&d, r, &(struct worker_msg){.type = WORKER_COLLECT, .u.collect = {.plan = 1, .ranks = 7, .least = 3}});
+	until(&d, has_begun, 1, "rank 1 follows plan 1");
+	driver_send(&d, 1, &next);
+	until(&d, has_begun, 65, "rank 1 follows plan 65");
+	driver_send(&d, 2, &next);
+	driver_send(&d, 0, &next);
+	if (driver_run(&d, DEADLINE_MS) != 0)
+		driver_die("not over");
+	for (uint32_t r = 0; r < 3; r++) {
+		must_be_equal(&d, 0, r);
+		if (has_said(&d.ranks[r], "came before there was room"))
+			driver_die("rank %u has ended a link:\n%s", r, (char *)d.ranks[r].log.data);
+	}
+	if (d.ranks[0].mean.of != 3)
+		driver_die("the mean is of %u", d.ranks[0].mean.of);
+	driver_fini(&d);
+	driver_ok("segments of a plan that the neighbour has not heard of yet wait, also while those of the plan before do");
+}
+
 int main(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	signal(SIGPIPE, SIG_IGN);
 	later_plan();
 	unsaved();
+	early_plan();
 	driver_plan();
 	return 0;
 }
