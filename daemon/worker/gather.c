@@ -3,6 +3,7 @@
 
 #include "libcore/base/mem.h"
 #include "libcore/mix/mix.h"
+#include "libcore/optim/optim.h"
 #include "libcore/round/collect.h"
 
 #include <string.h>
@@ -115,6 +116,23 @@ static real *mean_segment(const struct gather *g, uint32_t segment)
 	return g->cfg.mean + (size_t)segment * g->cfg.segment;
 }
 
+/* Models that are finite one by one need not be so together. */
+static void check_sum(struct gather *g, const struct collect_action *a)
+{
+	size_t i = optim_first_not_finite(mean_segment(g, a->segment), links_n_params(g->cfg.links, a->segment));
+	size_t at = (size_t)a->segment * g->cfg.segment + i;
+	struct error err = {0};
+	char where[160];
+
+	if (i == links_n_params(g->cfg.links, a->segment))
+		return;
+	g->cfg.where(g->cfg.data, at, where, sizeof where);
+	(void)error_set(&err, ST_NOT_FINITE, "the models of this rank and of those that send theirs through it add up to %g in %s (element %zu of x is %g here)",
+			(double)mean_segment(g, a->segment)[i], where, at, (double)g->cfg.x[at]);
+	error_hint(&err, "parameters so large are seldom meant: is the training diverging?");
+	g->cfg.fail(g->cfg.data, &err);
+}
+
 /* Own x first, then the children in the order given, one addition after the other. */
 static void sum_segment(struct gather *g, const struct collect_action *a)
 {
@@ -130,6 +148,7 @@ static void sum_segment(struct gather *g, const struct collect_action *a)
 	mix_weighted(mean_segment(g, a->segment), vectors, ones, a->n_children + 1,
 			links_n_params(g->cfg.links, a->segment));
 	links_release_all(g->cfg.links, a->segment);
+	check_sum(g, a);
 }
 
 static void divide_segment(struct gather *g, const struct collect_action *a)

@@ -24,6 +24,7 @@ struct gather_config {
 	/* ranks: the least number of ranks in the mean of a segment; 0: there is none, why. */
 	void (*over)(void *data, uint32_t ranks, const char *why);
 	void (*fail)(void *data, const struct error *err);
+	void (*where)(void *data, size_t i, char *out, size_t size); /* worker_where */
 };
 
 struct gather;

@@ -77,16 +77,6 @@ static void on_evaluate(void *data, uint64_t step)
 	worker_give_order(data, ORDER_EVALUATE, step, 0);
 }
 
-static void on_where(void *data, size_t i, char *out, size_t size)
-{
-	struct worker *w = data;
-	struct trainer_report r;
-
-	trainer_report(w->trainer, &r);
-	(void)snprintf(out, size, "tensor %s at step %llu", plugin_tensor_at(worker_plugin(w, 0), i),
-			(unsigned long long)(r.step > 0 ? r.step - 1 : 0));
-}
-
 static void on_round_over(void *data, uint64_t step)
 {
 	struct worker *w = data;
@@ -141,7 +131,7 @@ enum status gossip_job_machines(struct worker *w, struct error *err)
 			.gamma = w->spec.gossip_step, .compress = w->compress};
 	struct rounds_config cfg = {.segment = trainer_segment(w->trainer), .links = w->links, .x = trainer_x(w->trainer),
 			.host = {.data = w, .steps = on_steps, .evaluate = on_evaluate, .round_over = on_round_over,
-					.trained = worker_trained, .serve = late_serve, .where = on_where, .log = report_log, .fail = worker_fail}};
+					.trained = worker_trained, .serve = late_serve, .where = worker_where, .log = report_log, .fail = worker_fail}};
 
 	if (exchange.gamma == 0)
 		exchange.gamma = choose_gamma(w, longest);

@@ -54,6 +54,17 @@ void worker_figures(struct worker *w, struct trainer_report *out, uint64_t *step
 	*steps_total = trainer_total_steps(w->trainer);
 }
 
+void worker_where(void *data, size_t i, char *out, size_t size)
+{
+	struct worker *w = data;
+	struct trainer_report r;
+	uint64_t steps_total;
+
+	worker_figures(w, &r, &steps_total);
+	(void)snprintf(out, size, "tensor %s at step %llu", plugin_tensor_at(worker_plugin(w, 0), i),
+			(unsigned long long)(r.step > 0 ? r.step - 1 : 0));
+}
+
 /* The round, or the iteration of a pipeline. */
 uint64_t worker_round(const struct worker *w)
 {

@@ -154,7 +154,7 @@ static enum status make_gather(struct worker *w, struct error *err)
 {
 	struct gather_config cfg = {.links = w->links, .rank = w->setup.rank, .n_ranks = w->setup.n_ranks,
 			.segment = worker_segment(w), .window = WORKER_WINDOW, .is_sum = w->pipe != NULL, .graph = w->graph,
-			.data = w, .over = closing_gathered, .fail = worker_fail};
+			.data = w, .over = closing_gathered, .fail = worker_fail, .where = worker_where};
 
 	if (w->pipe == NULL) {
 		cfg.x = trainer_x(w->trainer);

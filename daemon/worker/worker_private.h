@@ -99,6 +99,7 @@ void worker_leave(struct worker *w); /* all is said and the links have ended: th
 
 /* What both kinds of jobs have: figures, plugin instances (NULL: no more), the vector to save. */
 void worker_figures(struct worker *w, struct trainer_report *out, uint64_t *steps_total);
+void worker_where(void *w, size_t i, char *out, size_t size); /* "tensor NAME at step N" of element i of x, now */
 struct plugin *worker_plugin(struct worker *w, uint32_t i);
 uint64_t worker_round(const struct worker *w);
 int32_t worker_waiting_for(const struct worker *w);

@@ -114,6 +114,28 @@ static void try_overflows(void)
 	}
 }
 
+/* Both models end at -2.7e38: each is finite, their sum is not. */
+static void try_sum(void)
+{
+	static const char says[] = "add up to -inf in tensor rest at step 13 (element 4999 of x is -2.7e+38 here)";
+	const struct fault f = {"nan", ", at: 13, gives: 3e38", "", says, 0, ST_NOT_FINITE};
+	struct driver d;
+	int failed = 0;
+
+	algorithm = "d-psgd";
+	rate = "0.9";
+	driver_init(&d, 2, f.plugin, spec_of(&f));
+	driver_start(&d);
+	if (driver_run(&d, DEADLINE_MS) != 0)
+		driver_die("an infinite sum: a worker hangs");
+	for (int r = 0; r < 2; r++)
+		failed += d.ranks[r].failed && d.ranks[r].why.status == ST_NOT_FINITE && strstr(d.ranks[r].why.why, says) != NULL;
+	if (failed != 1)
+		driver_die("an infinite sum: %d ranks say so; they said \"%s\" and \"%s\"", failed, d.ranks[0].why.why, d.ranks[1].why.why);
+	driver_fini(&d);
+	driver_ok("two models whose sum is infinite: the job fails: %s", says);
+}
+
 static void try_plugins(void)
 {
 	for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
@@ -126,6 +148,7 @@ int main(void)
 	signal(SIGPIPE, SIG_IGN);
 	try_plugins();
 	try_overflows();
+	try_sum();
 	driver_plan();
 	return 0;
 }
