@@ -245,7 +245,7 @@ static void check_times(struct job *j, struct step *st)
 		kill_worker(j, st, w->end_state, why);
 	} else if (w->state == JOB_WORKER_READY && st->now_ms >= w->heard_ms + SILENCE_MS + j->rec.terms.step_timeout_ms) {
 		text_put(why, sizeof why, "worker has not answered for %" PRIu64 " s (3 s + timeouts.step)", (st->now_ms - w->heard_ms) / 1000);
-		kill_worker(j, st, CONTROL_RANK_FAILED, why);
+		kill_worker(j, st, CONTROL_RANK_LOST, why);
 	}
 }
 

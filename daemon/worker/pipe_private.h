@@ -55,6 +55,8 @@ struct pipe {
 	int has_cut;
 	double *layer_times;      /* rank 0, cut auto */
 	int slot_up, slot_down;   /* of the links; -1: none is up */
+	uint32_t ended_stage;     /* the stage at the other end of the link that ended last, and why it did */
+	char ended_why[120];
 	int stop, has_begun, is_over;
 	uint64_t steps, stepped_ns;     /* iterations done by the first of our stages, when the last one ended */
 	uint64_t window_steps, window_stepped_ns;

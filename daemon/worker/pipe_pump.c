@@ -173,10 +173,14 @@ static void on_failed(struct pipe_node *node, const struct pipeline_action *a)
 {
 	struct pipe *p = node->all;
 
+	char why[240];
+
 	if (p->is_over)
 		return;
 	p->is_over = 1;
-	p->cfg.host.lost(p->cfg.host.data, pipe_rank_of(p, a->stage), a->why);
+	(void)snprintf(why, sizeof why, "%s%s%s", a->why, p->ended_why[0] != '\0' && p->ended_stage == a->stage ? ": " : "",
+			p->ended_stage == a->stage ? p->ended_why : "");
+	p->cfg.host.lost(p->cfg.host.data, pipe_rank_of(p, a->stage), why);
 }
 
 static void carry_out(struct pipe_node *node, const struct pipeline_action *a)
@@ -432,6 +436,8 @@ static void on_closed(struct pipe *p, const struct links_event *from)
 		return; /* it was never up: the daemons make another one */
 	*slot_at(p, side) = -1;
 	(void)snprintf(text, sizeof text, "the link to rank %u ended: %s", from->rank, from->why);
+	p->ended_stage = side == PIPELINE_UPSTREAM ? p->first - 1 : p->first + p->n;
+	(void)snprintf(p->ended_why, sizeof p->ended_why, "%.119s", from->why);
 	if (!p->nodes[0].trained)
 		p->cfg.host.log(p->cfg.host.data, 2, text);
 	pipe_push(p, node_of(p, side)->stage - p->first, (struct pipeline_event){.type = PIPELINE_EV_LOST, .side = side});

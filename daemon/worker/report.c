@@ -246,12 +246,15 @@ void report_trained(struct worker *w)
 	struct trainer_report r;
 	struct links_bytes bytes;
 	uint64_t steps_total;
+	char loss[40] = ""; /* of a pipeline only the rank of the last stage has one */
 
 	worker_figures(w, &r, &steps_total);
 	links_bytes(w->links, &bytes);
-	report_log_f(w, 1, "%s at step %llu, round %llu: loss %.6g, %llu bytes of %s sent, %llu on the wire",
+	if (!isnan(r.loss))
+		(void)snprintf(loss, sizeof loss, "loss %.6g, ", r.loss);
+	report_log_f(w, 1, "%s at step %llu, round %llu: %s%llu bytes of %s sent, %llu on the wire",
 			w->stopped ? "stopped" : "trained", (unsigned long long)r.step,
-			(unsigned long long)worker_round(w), r.loss, (unsigned long long)bytes.payload,
+			(unsigned long long)worker_round(w), loss, (unsigned long long)bytes.payload,
 			w->pipe != NULL ? "activations" : "parameters", (unsigned long long)bytes.wire);
 }
 

@@ -121,7 +121,7 @@ static const struct setting rows[] = {
 	{"timeouts.link", SETTING_TIME, 0, FIELD(link_timeout_ms), .least = 100, .greatest = 3600 * 1000,
 		.preset = "3s", .help = "a neighbour that is silent for so long is lost"},
 	{"timeouts.step", SETTING_TIME, 0, FIELD(step_timeout_ms), .least = 100, .greatest = 7 * DAY_MS,
-		.preset = "60s", .help = "a step that takes longer fails the job; loading model and data gets ten times this"},
+		.preset = "60s", .help = "a step that takes longer fails the job; a worker that is silent 3 s longer is lost (on_peer_loss); loading gets ten times this"},
 	{"wire.zstd", SETTING_ENUM, 0, FIELD(zstd), .words = zstds, .preset = "auto",
 		.help = "compression of what travels, without loss"},
 	{"wire.delta", SETTING_ENUM, 0, FIELD(delta), .words = zstds, .preset = "auto",

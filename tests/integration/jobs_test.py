@@ -357,6 +357,20 @@ def a_frozen_worker_is_left_behind_after_link_timeout(c):
 
 
 @test
+def a_worker_that_stays_frozen_is_lost_and_the_others_finish(c):
+    nodes = c.mesh(3)
+    nodes[0].ctl("submit", slow(c, steps=300, n=3, extra="timeouts: {step: 2s}\n"))
+    wait_steps(c, nodes[0], 30)
+    frozen = pid_of_worker(nodes[1])
+    os.kill(frozen, signal.SIGSTOP)
+    for d in nodes:
+        j = wait_phase(c, d, "done", 60)
+        check(j["mean"]["ranks"] == 2, str(j["mean"]))
+        check(re.search("2 of 3 ranks finished; rank 1 .b.: worker has not answered for [0-9]+ s", j["why"]), j["why"])
+    check(gone(frozen), "it was killed")
+
+
+@test
 def local_second_moments_are_biased_and_mixed_ones_are_not(c):
     """Three ranks with minima 0, 0 and 3: the mean of x is 1 only if the moments are mixed."""
     nodes = c.mesh(3)

@@ -171,6 +171,7 @@ def a_stage_that_is_stopped_is_silent_and_fails_the_job_by_name(c):
     os.kill(pid, signal.SIGSTOP)
     j = wait_phase(c, nodes[0], "failed", 10)
     check(victim.name in j["why"], j["why"])
+    check(re.search(r"the link to stage 1 is lost: .*timeouts\.link", j["why"]), j["why"])
     for d in nodes:
         c.wait(15, lambda d=d: not d.workers(), f"no worker is left on {d.name}")
 

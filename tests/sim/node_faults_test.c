@@ -106,7 +106,8 @@ static const struct {
 	{SIM_PUPPET_FAILS, 0, CONTROL_FAILED, "rank 1 (node-b): loss is not finite at step 42"},
 	{SIM_PUPPET_KILLED, 0, CONTROL_DONE, "3 of 4 ranks finished; rank 1 (node-b): worker was killed by signal 9 (killed)"},
 	{SIM_PUPPET_KILLED, 1, CONTROL_FAILED, "lost rank 1 (node-b): worker was killed by signal 9 (killed)"},
-	{SIM_PUPPET_HANGS, 0, CONTROL_FAILED, "rank 1 (node-b): worker has not answered for 5 s"},
+	{SIM_PUPPET_HANGS, 0, CONTROL_DONE, "3 of 4 ranks finished; rank 1 (node-b): worker has not answered for 5 s"},
+	{SIM_PUPPET_HANGS, 1, CONTROL_FAILED, "lost rank 1 (node-b): worker has not answered for 5 s"},
 	{SIM_PUPPET_NEVER_READY, 0, CONTROL_FAILED, "rank 1 (node-b): worker was not ready after 20 s"},
 };
 
