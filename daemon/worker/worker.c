@@ -28,6 +28,8 @@ void worker_fail(void *data, const struct error *err)
 
 	if (w->phase == WORKER_PHASE_FAILED)
 		return;
+	if (w->phase >= WORKER_PHASE_RUNNING && w->phase <= WORKER_PHASE_HOLDING)
+		report_progress(w); /* how far it came */
 	w->phase = WORKER_PHASE_FAILED;
 	report_failed(w, err);
 	conn_close(w->daemon, LAST_WORDS_MS, NULL);

@@ -64,6 +64,7 @@ static void read_stderr(const struct driver *d, char out[4096])
 static void check_fault(const struct driver *d, const struct fault *f)
 {
 	char said[4096];
+	const char *at;
 	const struct driver_rank *r = &d->ranks[0];
 
 	if (f->sig != 0) {
@@ -77,6 +78,10 @@ static void check_fault(const struct driver *d, const struct fault *f)
 	if (!r->failed || strstr(r->why.why, f->says) == NULL || r->why.status != f->status)
 		driver_die("%s%s: said \"%s\" (%d), should say \"%s\"", f->plugin, f->options, r->failed ? r->why.why : "nothing",
 				(int)r->why.status, f->says);
+	at = strstr(f->says, "at step ");
+	if (at != NULL && r->last.view.step - strtoull(at + 8, NULL, 10) > 1) /* taken before that one, or with it */
+		driver_die("%s%s: the daemon knows of step %llu, it ends %s", f->plugin, f->options,
+				(unsigned long long)r->last.view.step, at);
 	if (!WIFEXITED(r->status) || WEXITSTATUS(r->status) != 1)
 		driver_die("%s%s: status %#x, exit 1 is right", f->plugin, f->options, r->status);
 }
