@@ -5,6 +5,7 @@
 #include "daemon/check.h"
 #include "daemon/config.h"
 #include "daemon/daemon.h"
+#include "daemon/trial.h"
 
 #include <errno.h>
 #include <libgen.h>
@@ -30,7 +31,7 @@ static const char help_text[] =
 		"\n"
 		"  --config FILE    the configuration (YAML); else $DADAMD_CONFIG, else /etc/dadamd/dadamd.yaml,\n"
 		"                   else defaults: loopback only. An empty file works.\n"
-		"  --check-config   read and check the configuration, say what is wrong or missing here, and end\n"
+		"  --check-config   read the configuration, try what a start needs, say what is wrong or missing, and end\n"
 		"  --version        print the version\n"
 		"  --help           this text\n"
 		"\n"
@@ -103,17 +104,26 @@ static void warn_of_folders(const char *source, const char *what, const char (*f
 			(void)fprintf(stderr, "dadamd: %s: warning: %s %s cannot be read on this host: %s\n", source, what, folders[i], strerror(errno));
 }
 
-/* What is missing on this host does not make the configuration wrong: a disk may be mounted later. */
+/* What jobs need may come later (a disk is mounted): warnings. Without what the start needs it is not ok. */
 static int check_config(const struct daemon_config *cfg, const char *source)
 {
 	char exe_dir[PATH_MAX], worker[256];
 	struct error err = {0};
+	struct trial trial;
 
 	warn_of_folders(source, "data root", cfg->data_roots, cfg->n_data_roots);
 	warn_of_folders(source, "plugin folder", cfg->plugin_dirs, cfg->n_plugin_dirs);
 	find_exe_dir(exe_dir);
 	if (check_worker(worker, cfg, exe_dir, &err) != ST_OK)
 		(void)fprintf(stderr, "dadamd: %s: warning: %s\n  %s\n", source, err.msg, err.hint);
+	err = (struct error){0};
+	if (trial_start(&trial, cfg, &err) != ST_OK) {
+		(void)error_wrap(&err, err.status, "%s", source);
+		complain(&err);
+		return trial.state_failed ? EXIT_DISK : EXIT_OS;
+	}
+	if (trial.running != 0)
+		(void)fprintf(stderr, "dadamd: %s: note: a daemon with this state directory is running: process %ld\n", source, trial.running);
 	(void)printf("%s: ok (node %s, listen %s, control socket %s, state %s, %zu seeds)\n", source,
 			cfg->node_name[0] != '\0' ? cfg->node_name : "named by the host", cfg->listen, cfg->control_socket,
 			cfg->state_dir, cfg->n_seeds);

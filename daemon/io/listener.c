@@ -82,13 +82,25 @@ static void on_connection(uv_stream_t *s, int status)
 	take(l);
 }
 
-static enum status refuse(struct listener *l, struct listener **out, int code, const char *where, struct error *err)
+static enum status cannot_listen(int code, const char *where, struct error *err)
 {
 	enum status st = code == UV_EACCES || code == UV_EPERM ? ST_DENIED : ST_IO;
+	const char *colon = strrchr(where, ':');
 
+	(void)error_set(err, st, "cannot listen on %s: %s", where, uv_strerror(code));
+	if (code == UV_EADDRINUSE && colon != NULL)
+		error_hint(err, "see who has it: ss -ltnp 'sport = %s'; stop that process or set "
+				"`listen:` to another port", colon);
+	else if (code == UV_EADDRNOTAVAIL)
+		error_hint(err, "set `listen:` to an address of this host: ip address");
+	return st;
+}
+
+static enum status refuse(struct listener *l, struct listener **out, int code, const char *where, struct error *err)
+{
 	*out = NULL;
 	listener_close(l);
-	return error_set(err, st, "cannot listen on %s: %s", where, uv_strerror(code));
+	return cannot_listen(code, where, err);
 }
 
 enum status listener_tcp(struct listener **out, uv_loop_t *loop, const char *address,
@@ -97,7 +109,6 @@ enum status listener_tcp(struct listener **out, uv_loop_t *loop, const char *add
 	struct sockaddr_storage ss;
 	int len = sizeof ss, code;
 	struct listener *l;
-	enum status st;
 
 	*out = NULL;
 	if (netaddr_parse(&ss, address, err) != ST_OK)
@@ -108,19 +119,33 @@ enum status listener_tcp(struct listener **out, uv_loop_t *loop, const char *add
 	code = uv_tcp_bind(&l->u.tcp, (struct sockaddr *)&ss, 0);
 	if (code == 0)
 		code = uv_listen(&l->u.stream, BACKLOG, on_connection);
-	if (code != 0) {
-		const char *colon = strrchr(address, ':');
-
-		st = refuse(l, out, code, address, err);
-		if (code == UV_EADDRINUSE)
-			error_hint(err, "see who has it: ss -ltnp 'sport = %s'; stop that process or set "
-					"`listen:` to another port", colon);
-		return st;
-	}
+	if (code != 0)
+		return refuse(l, out, code, address, err);
 	if (uv_tcp_getsockname(&l->u.tcp, (struct sockaddr *)&ss, &len) == 0)
 		netaddr_text(l->address, &ss);
 	*out = l;
 	return ST_OK;
+}
+
+/* Bound as libuv does it, and closed: a socket that does not listen is in nobody's way. */
+enum status listener_try_tcp(const char *address, struct error *err)
+{
+	struct sockaddr_storage ss;
+	int fd, on = 1, code = 0;
+	enum status st;
+
+	if (netaddr_parse(&ss, address, err) != ST_OK)
+		return error_wrap(err, ST_INVALID, "listen address");
+	fd = socket(ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return cannot_listen(-errno, address, err);
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 || bind(fd, (struct sockaddr *)&ss, sizeof ss) != 0)
+		code = -errno;
+	(void)close(fd);
+	if (code == 0)
+		return ST_OK;
+	st = cannot_listen(code, address, err);
+	return code == UV_EADDRINUSE ? ST_STATE : st;
 }
 
 /* ---- Unix sockets ---- */
@@ -142,13 +167,13 @@ static int find_owner(const struct sockaddr_un *addr, pid_t *pid)
 	return rc == 0 || saved == EAGAIN ? 0 : -1;
 }
 
-/* Make room at path: nothing there, or a socket that nobody listens on. */
-static enum status clear_path(const struct sockaddr_un *addr, struct error *err)
+/* Who is at path? ST_OK: nothing is there, or with *stale a socket that nobody listens on; ST_STATE: *pid listens. */
+static enum status look_at(const struct sockaddr_un *addr, int *stale, pid_t *pid, struct error *err)
 {
 	const char *path = addr->sun_path;
 	struct stat sb;
-	pid_t pid = 0;
 
+	*stale = 0;
 	if (lstat(path, &sb) != 0)
 		return ST_OK; /* or bind will say why not */
 	if (!S_ISSOCK(sb.st_mode)) {
@@ -156,14 +181,54 @@ static enum status clear_path(const struct sockaddr_un *addr, struct error *err)
 		error_hint(err, "move it away, or set `control.socket:` to another path");
 		return ST_IO;
 	}
-	if (find_owner(addr, &pid) == 0) {
-		(void)error_set(err, ST_IO, "cannot listen on %s: process %ld listens there already", path, (long)pid);
+	if (find_owner(addr, pid) == 0) {
+		(void)error_set(err, ST_STATE, "cannot listen on %s: process %ld listens there already", path, (long)*pid);
 		error_hint(err, "stop that daemon, or give this one its own `control.socket:` and `state:`");
-		return ST_IO;
+		return ST_STATE;
 	}
-	if (errno != ECONNREFUSED || unlink(path) != 0)
-		return error_set(err, ST_IO, "cannot listen on %s: %s", path, strerror(errno));
+	*stale = errno == ECONNREFUSED;
+	return *stale ? ST_OK : error_set(err, ST_IO, "cannot listen on %s: %s", path, strerror(errno));
+}
+
+/* Make room at path. */
+static enum status clear_path(const struct sockaddr_un *addr, struct error *err)
+{
+	pid_t pid = 0;
+	int stale;
+
+	if (look_at(addr, &stale, &pid, err) != ST_OK)
+		return ST_IO;
+	if (stale && unlink(addr->sun_path) != 0)
+		return error_set(err, ST_IO, "cannot listen on %s: %s", addr->sun_path, strerror(errno));
 	return ST_OK;
+}
+
+static enum status unix_address(struct sockaddr_un *out, const char *path, struct error *err)
+{
+	size_t len = strlen(path);
+
+	*out = (struct sockaddr_un){.sun_family = AF_UNIX};
+	if (len > MAX_PATH_LEN) {
+		(void)error_set(err, ST_INVALID, "path of a socket has %zu bytes, at most %u are possible: %s", len, MAX_PATH_LEN, path);
+		error_hint(err, "set `control.socket:` to a shorter path");
+		return ST_INVALID;
+	}
+	memcpy(out->sun_path, path, len);
+	return ST_OK;
+}
+
+enum status listener_try_unix(const char *path, long *owner, struct error *err)
+{
+	struct sockaddr_un addr;
+	pid_t pid = 0;
+	int stale;
+	enum status st = unix_address(&addr, path, err);
+
+	*owner = 0;
+	if (st == ST_OK)
+		st = look_at(&addr, &stale, &pid, err);
+	*owner = (long)pid;
+	return st;
 }
 
 /* A bound descriptor whose file never had a wider mode than asked for, or -errno. */
@@ -186,19 +251,14 @@ static int bind_unix(const struct sockaddr_un *addr, unsigned mode)
 enum status listener_unix(struct listener **out, uv_loop_t *loop, const char *path, unsigned mode,
 		listener_fn on_incoming, void *data, struct error *err)
 {
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	size_t len = strlen(path);
+	struct sockaddr_un addr;
 	struct listener *l;
 	struct stat sb;
 	int fd, code;
 
 	*out = NULL;
-	if (len > MAX_PATH_LEN) {
-		(void)error_set(err, ST_INVALID, "path of a socket has %zu bytes, at most %u are possible: %s", len, MAX_PATH_LEN, path);
-		error_hint(err, "set `control.socket:` to a shorter path");
+	if (unix_address(&addr, path, err) != ST_OK)
 		return ST_INVALID;
-	}
-	memcpy(addr.sun_path, path, len);
 	if (clear_path(&addr, err) != ST_OK)
 		return ST_IO;
 	l = create(loop, UV_NAMED_PIPE, on_incoming, data);
@@ -207,7 +267,7 @@ enum status listener_unix(struct listener **out, uv_loop_t *loop, const char *pa
 	fd = bind_unix(&addr, mode);
 	if (fd < 0)
 		return refuse(l, out, fd, path, err);
-	memcpy(l->address, path, len);
+	memcpy(l->address, addr.sun_path, sizeof l->address);
 	if (lstat(path, &sb) == 0) {
 		l->dev = sb.st_dev;
 		l->ino = sb.st_ino;

@@ -31,6 +31,13 @@ MUST_CHECK enum status listener_tcp(struct listener **out, uv_loop_t *loop, cons
 MUST_CHECK enum status listener_unix(struct listener **out, uv_loop_t *loop, const char *path, unsigned mode,
 		listener_fn on_incoming, void *data, struct error *err);
 
+/* Could listener_tcp() and listener_unix() listen there? Neither listens nor leaves anything behind.
+ *
+ * ST_STATE  somebody listens there already; *owner is the pid when it is known, else 0
+ * and else as those two */
+MUST_CHECK enum status listener_try_tcp(const char *address, struct error *err);
+MUST_CHECK enum status listener_try_unix(const char *path, long *owner, struct error *err);
+
 /* "IP:PORT" with the real port, or the path. */
 const char *listener_address(const struct listener *l);
 

@@ -42,11 +42,13 @@ static enum status failed(struct error *err, const char *what, const char *path)
 	return ST_IO;
 }
 
-enum status files_make_dirs(const char *path, struct error *err)
+/* *from: the length of the first part of path that was made here; 0: none was. */
+static enum status make_dirs(const char *path, size_t *from, struct error *err)
 {
 	char part[PATH_SIZE];
 	size_t len = strlen(path);
 
+	*from = 0;
 	if (len >= sizeof part)
 		return error_set(err, ST_INVALID, "path of %zu bytes is too long: %.60s...", len, path);
 	memcpy(part, path, len + 1);
@@ -54,11 +56,51 @@ enum status files_make_dirs(const char *path, struct error *err)
 		if (part[i] != '/' && part[i] != '\0')
 			continue;
 		part[i] = '\0';
-		if (mkdir(part, 0700) != 0 && errno != EEXIST)
+		if (mkdir(part, 0700) == 0)
+			*from = *from == 0 ? i : *from;
+		else if (errno != EEXIST)
 			return failed(err, "cannot create directory", part);
 		part[i] = path[i];
 	}
 	return ST_OK;
+}
+
+/* Those that are empty, up to the one of `from` bytes. */
+static void remove_dirs(const char *path, size_t from)
+{
+	char part[PATH_SIZE];
+
+	for (size_t len = strlen(path); len >= from; len--)
+		if (path[len] == '/' || path[len] == '\0') {
+			(void)snprintf(part, sizeof part, "%.*s", (int)len, path);
+			(void)rmdir(part);
+		}
+}
+
+enum status files_make_dirs(const char *path, struct error *err)
+{
+	size_t from;
+
+	return make_dirs(path, &from, err);
+}
+
+enum status files_try_dirs(const char *path, struct error *err)
+{
+	size_t from;
+	enum status st = make_dirs(path, &from, err);
+	struct stat sb;
+
+	if (from > 0) {
+		remove_dirs(path, from);
+		return st;
+	}
+	if (st != ST_OK)
+		return st;
+	if (stat(path, &sb) == 0 && !S_ISDIR(sb.st_mode))
+		errno = ENOTDIR;
+	else if (access(path, W_OK | X_OK) == 0)
+		return ST_OK;
+	return failed(err, "cannot write in directory", path);
 }
 
 enum status files_make_parent(const char *path, struct error *err)

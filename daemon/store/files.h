@@ -10,6 +10,9 @@
 /* Create the directory and its parents, those that are missing with mode 0700. ST_IO. */
 MUST_CHECK enum status files_make_dirs(const char *path, struct error *err);
 
+/* Could files_make_dirs() make it, and may we write in it? Makes what is missing and takes it away again. ST_IO. */
+MUST_CHECK enum status files_try_dirs(const char *path, struct error *err);
+
 /* Create the directory that the file of this path lies in, not that one's parents, with mode 0700. ST_IO. */
 MUST_CHECK enum status files_make_parent(const char *path, struct error *err);
 

@@ -57,13 +57,20 @@ static void set_aside(struct store *s, const char *path, struct error *err)
 
 /* ---- opening ---- */
 
+static enum status find_path(struct store *s, const char *dir, struct error *err)
+{
+	if (realpath(dir, s->dir) == NULL || strlen(s->dir) > 200)
+		return error_set(err, ST_IO, "state directory %s: path is longer than 200 bytes, or gone", dir);
+	return ST_OK;
+}
+
 static enum status make_dir(struct store *s, const char *dir, struct error *err)
 {
 	char jobs[PATH_SIZE];
 	enum status st = files_make_dirs(dir, err);
 
-	if (st == ST_OK && (realpath(dir, s->dir) == NULL || strlen(s->dir) > 200))
-		st = error_set(err, ST_IO, "state directory %s: path is longer than 200 bytes, or gone", dir);
+	if (st == ST_OK)
+		st = find_path(s, dir, err);
 	if (st == ST_OK) {
 		path_of(jobs, s, "jobs");
 		st = files_make_dirs(jobs, err);
@@ -73,10 +80,9 @@ static enum status make_dir(struct store *s, const char *dir, struct error *err)
 	return st;
 }
 
-static enum status refuse_shared(struct store *s, const char *path, struct error *err)
+static enum status refuse_shared(const struct store *s, char pid[32], const char *path, struct error *err)
 {
-	char pid[32] = "";
-	ssize_t n = pread(s->lock_fd, pid, sizeof pid - 1, 0);
+	ssize_t n = pread(s->lock_fd, pid, 31, 0);
 
 	pid[n > 0 ? n : 0] = '\0';
 	pid[strcspn(pid, "\n")] = '\0';
@@ -99,11 +105,49 @@ static enum status take_lock(struct store *s, struct error *err)
 		return ST_IO;
 	}
 	if (flock(s->lock_fd, LOCK_EX | LOCK_NB) != 0)
-		return refuse_shared(s, path, err);
+		return refuse_shared(s, pid, path, err);
 	n = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
 	if (ftruncate(s->lock_fd, 0) != 0 || pwrite(s->lock_fd, pid, (size_t)n, 0) != n)
 		return error_set(err, ST_IO, "cannot write %s: %s", path, strerror(errno));
 	return ST_OK;
+}
+
+/* Shared and for a moment only: two who try do not see each other. */
+static enum status try_lock(struct store *s, long *holder, struct error *err)
+{
+	char path[PATH_SIZE], pid[32];
+	enum status st = ST_OK;
+
+	path_of(path, s, "lock");
+	s->lock_fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (s->lock_fd < 0)
+		return errno == ENOENT ? ST_OK : error_set(err, ST_IO, "cannot open %s: %s", path, strerror(errno));
+	if (flock(s->lock_fd, LOCK_SH | LOCK_NB) != 0) {
+		st = refuse_shared(s, pid, path, err);
+		*holder = strtol(pid, NULL, 10);
+	}
+	(void)close(s->lock_fd);
+	return st;
+}
+
+enum status store_try(const char *dir, long *holder, struct error *err)
+{
+	struct store s = {.lock_fd = -1};
+	char jobs[PATH_SIZE];
+	enum status st = files_try_dirs(dir, err);
+
+	*holder = 0;
+	if (st == ST_OK && access(dir, F_OK) == 0) {
+		st = find_path(&s, dir, err);
+		path_of(jobs, &s, "jobs");
+		if (st == ST_OK)
+			st = files_try_dirs(jobs, err);
+		if (st == ST_OK)
+			st = try_lock(&s, holder, err);
+	}
+	if (st != ST_OK && st != ST_STATE)
+		error_hint(err, "set `state:` to a directory that this user may write");
+	return st;
 }
 
 static enum status make_identity(struct store *s, const char *path, struct error *err)

@@ -31,6 +31,12 @@ struct store_host {
 MUST_CHECK enum status store_open(struct store **out, const char *dir, const struct store_host *host, uint64_t wall_ms,
 		struct error *err);
 
+/* Could store_open() have the directory? Leaves nothing behind.
+ *
+ * ST_STATE  another daemon has it; *holder is its pid when the lock says it, else 0
+ * ST_IO, ST_INVALID  it cannot be created or written */
+MUST_CHECK enum status store_try(const char *dir, long *holder, struct error *err);
+
 /* Write what is queued and leave the directory to others. NULL is allowed. */
 void store_close(struct store *s);
 

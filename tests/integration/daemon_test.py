@@ -77,12 +77,13 @@ def a_bad_config_ends_with_78_and_says_where(c):
 
 @test
 def check_config_says_ok_and_starts_nothing(c):
-    path = write(c, "good.yaml", f"state: {c.dir}/state\ncontrol: {{socket: {c.dir}/s}}\ndata: {{roots: [/no/such/root]}}\n")
+    path = write(c, "good.yaml", f"listen: 127.0.0.1:0\nstate: {c.dir}/state\ncontrol: {{socket: {c.dir}/s}}\ndata: {{roots: [/no/such/root]}}\n")
     r = run("--config", path, "--check-config")
     check(r.returncode == 0 and f"{path}: ok" in r.stdout, r.stdout + r.stderr)
     check("/no/such/root" in r.stderr, "a data root that is not there is worth a warning")
     check(r.stderr.count("warning") == 1, r.stderr)
-    poor = write(c, "poor.yaml", "plugins: {dirs: [/no/such/plugins]}\nworker: {program: /no/such/worker}\n")
+    poor = write(c, "poor.yaml", f"listen: 127.0.0.1:0\nstate: {c.dir}/state\ncontrol: {{socket: {c.dir}/s}}\n"
+                 "plugins: {dirs: [/no/such/plugins]}\nworker: {program: /no/such/worker}\n")
     r = run("--config", poor, "--check-config")
     check(r.returncode == 0 and r.stderr.count("warning") == 2, r.stderr)
     check("plugin folder /no/such/plugins cannot be read" in r.stderr, r.stderr)
@@ -90,6 +91,51 @@ def check_config_says_ok_and_starts_nothing(c):
     check(not os.path.exists(f"{c.dir}/state"), "nothing is created")
     check(run("--config", path, "--check-config", env={**os.environ, "DADAMD_CONFIG": "/none"}).returncode == 0, "--config wins")
     check(run("--check-config", env={**os.environ, "DADAMD_CONFIG": path}).returncode == 0, "DADAMD_CONFIG")
+
+
+@test
+def check_config_ends_as_the_start_would_and_leaves_nothing_behind(c):
+    a = c.daemon("a")
+    write(c, "file", "no directory")
+    mine = {"listen": "127.0.0.1:0", "state": f"{c.dir}/new/state", "socket": f"{c.dir}/run/new/s"}
+    rows = [({}, 0, "", ""),
+            ({"state": "/dev/null/x"}, 74, "cannot create directory /dev/null/x: Not a directory", "set `state:`"),
+            ({"state": f"{c.dir}/file"}, 74, f"cannot write in directory {c.dir}/file: Not a directory", "set `state:`"),
+            ({"state": a.state}, 74, f"state directory {a.state} is in use by process {a.process.pid}", "stop that daemon"),
+            ({"listen": a.address}, 71, f"cannot listen on {a.address}: address already in use", "ss -ltnp"),
+            ({"listen": "10.255.255.254:17326"}, 71, "cannot listen on 10.255.255.254:17326: address not available", "address of this host"),
+            ({"socket": "/dev/null/x/s"}, 71, "control socket: cannot create directory /dev/null/x: Not a directory", "set `control.socket:`"),
+            ({"socket": f"{c.dir}/file"}, 71, "something that is no socket lies there", "move it away"),
+            ({"socket": a.socket}, 71, f"cannot listen on {a.socket}: process {a.process.pid} listens there already", "stop that daemon")]
+    for i, (change, code, found, hint) in enumerate(rows):
+        keys = {**mine, **change}
+        path = write(c, f"{i}.yaml", "cluster: {open: on}\nlisten: %(listen)s\nstate: %(state)s\ncontrol: {socket: %(socket)s}\n" % keys)
+        before = sorted(os.listdir(c.dir))
+        r = run("--config", path, "--check-config")
+        check(r.returncode == code and found in r.stderr and hint in r.stderr, f"{change}: {r.returncode} {r.stderr}")
+        check((": ok (" in r.stdout) == (code == 0), f"{change}: {r.stdout}")
+        check(code == 0 or r.stderr.startswith(f"dadamd: {path}: "), f"{change}: {r.stderr}")
+        check(sorted(os.listdir(c.dir)) == before, f"{change}: left behind: {os.listdir(c.dir)}")
+    check(a.json("status")["node"]["name"] == "a", "the other daemon did not notice")
+
+
+@test
+def check_config_before_a_restart_says_that_the_daemon_runs(c):
+    a = c.daemon("a")
+    with open(a.config, "r+", encoding="utf-8") as f:  # the port that it has, not one of the system's choice
+        text = re.sub(r"listen: \S+", f"listen: {a.address}", f.read())
+        f.seek(0)
+        f.write(text)
+    at, pid = len(a.log()), a.process.pid
+    r = run("--config", a.config, "--check-config")
+    check(r.returncode == 0 and f"{a.config}: ok" in r.stdout, f"{r.returncode} {r.stdout}{r.stderr}")
+    check(f"note: a daemon with this state directory is running: process {pid}\n" in r.stderr, r.stderr)
+    check(a.json("status")["node"]["name"] == "a" and "WARN" not in a.log(at).upper(), a.log(at))
+    a.kill()
+    left = sorted(os.listdir(a.dir) + os.listdir(a.state))
+    r = run("--config", a.config, "--check-config")
+    check(r.returncode == 0 and "note" not in r.stderr, f"a dead daemon's lock and socket file: {r.stderr}")
+    check(sorted(os.listdir(a.dir) + os.listdir(a.state)) == left, "its files are as they were")
 
 
 @test
