@@ -1,7 +1,8 @@
 /* watch: follow a job to its end. On a terminal a view that is kept up to date, elsewhere lines.
  *
  * Following is asking again. A daemon that does not answer for a while (it restarts) is asked until
- * the timeout is over; then the job goes on without us and we say so. */
+ * the timeout is over; then the job goes on without us and we say so.
+ * After `submit --id-only` stdout has the id and nothing else: lines go to stderr. */
 #include "ctl/exits.h"
 #include "ctl/render_json.h"
 #include "ctl/screen.h"
@@ -50,6 +51,8 @@ static enum follow_mode choose_mode(const struct shell *sh)
 
 	if (sh->args->output == OUTPUT_JSON)
 		return FOLLOW_QUIET;
+	if (sh->args->id_only)
+		return FOLLOW_LINES;
 	return isatty(STDOUT_FILENO) && term != NULL && strcmp(term, "dumb") != 0 ? FOLLOW_VIEW : FOLLOW_LINES;
 }
 
@@ -103,7 +106,7 @@ static int print_line(struct follow *f, const struct control_job *job, uint64_t 
 		f->line_ms = now;
 		(void)snprintf(f->why, sizeof f->why, "%s", job->why);
 	}
-	return shell_print(f->sh, &p);
+	return f->sh->args->id_only ? shell_tell(f->sh, &p) : shell_print(f->sh, &p);
 }
 
 /* Returns an exit status other than 0 when stdout is gone. */
@@ -135,7 +138,7 @@ static int finish(struct follow *f, const struct control_job *job)
 	struct error err;
 	struct page p;
 
-	if (f->mode == FOLLOW_QUIET) {
+	if (f->mode == FOLLOW_QUIET && !f->sh->args->id_only) {
 		page_init(&p, shell_view(f->sh));
 		json_jobs(&p, job, 1, 1, NULL);
 		printed = shell_print(f->sh, &p);

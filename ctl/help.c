@@ -55,7 +55,7 @@ static const char *const texts[N_VERBS] = {
 	"  Check a job spec here, then start it. Returns at once.\n"
 	"  --wait           follow it, and exit with its result: 0 DONE, 1 FAILED, 7 could not start, 12 STOPPED\n"
 	"  --set KEY=VALUE  over what the file says, as algorithm.period=8; an empty VALUE takes the key away\n"
-	"  --id-only        print the job's id and nothing else\n"
+	"  --id-only        print the job's id and nothing else; with --wait the progress goes to stderr\n"
 	"examples     dadamctl submit deepfm.yaml --wait\n"
 	"             dadamctl submit deepfm.yaml --set steps=500 --set model.options.hidden='[64, 64]'\n"
 	"             id=$(dadamctl submit deepfm.yaml --id-only)\n",

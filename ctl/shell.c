@@ -188,17 +188,33 @@ int shell_write(const struct shell *sh, const void *bytes, size_t len)
 	return shell_fail(sh, &err, EXIT_FAILED);
 }
 
-int shell_print(const struct shell *sh, struct page *p)
+/* 0, or the exit status of a page that could not be held. */
+static int check_page(const struct shell *sh, const struct page *p)
 {
 	struct error err;
-	int with;
 
-	if (p->st == ST_OK) {
+	if (p->st == ST_OK)
+		return 0;
+	(void)error_set(&err, p->st, "%s", status_text(p->st));
+	return shell_fail(sh, &err, EXIT_FAILED);
+}
+
+int shell_print(const struct shell *sh, struct page *p)
+{
+	int with = check_page(sh, p);
+
+	if (with == 0)
 		with = shell_write(sh, p->text.data, p->text.len);
-	} else {
-		(void)error_set(&err, p->st, "%s", status_text(p->st));
-		with = shell_fail(sh, &err, EXIT_FAILED);
-	}
+	page_fini(p);
+	return with;
+}
+
+int shell_tell(const struct shell *sh, struct page *p)
+{
+	int with = check_page(sh, p);
+
+	if (with == 0)
+		(void)fputs(page_text(p), stderr);
 	page_fini(p);
 	return with;
 }

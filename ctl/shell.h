@@ -38,6 +38,9 @@ struct control_request shell_job_request(const struct shell *sh, enum control_re
 /* The page to stdout; finishes the page. Returns 0, or the exit status. */
 int shell_print(const struct shell *sh, struct page *p);
 
+/* The page to stderr; finishes the page. Returns 0, or the exit status. */
+int shell_tell(const struct shell *sh, struct page *p);
+
 /* Bytes to stdout, at once. Returns 0, or the exit status. */
 int shell_write(const struct shell *sh, const void *bytes, size_t len);
 

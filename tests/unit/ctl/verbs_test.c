@@ -378,6 +378,21 @@ Test(verbs, each_verb_prints_and_exits_as_promised, .timeout = 100)
 	cr_expect_not(exists("half.tmp"));
 }
 
+Test(verbs, with_id_only_stdout_has_the_id_alone_and_progress_goes_to_stderr)
+{
+	static const char id[] = "030e19242f3a45505b66717c87929da8\n";
+
+	start_fake(ENDS_DONE);
+	cr_expect_eq(finish(start("submit good.yaml --wait --id-only")), 0);
+	cr_expect_str_eq(out, id);
+	cr_expect_not_null(strstr(err, "deepfm-criteo 030e19  DONE"), "%s", err);
+	stop_fake();
+	start_fake(ENDS_FAILED);
+	cr_expect_eq(finish(start("-o json submit good.yaml --wait --id-only")), 1);
+	cr_expect_str_eq(out, id);
+	cr_expect_not_null(strstr(err, "node-3 has no data x.csv"), "%s", err);
+}
+
 Test(verbs, without_a_daemon_every_verb_says_where_it_looked)
 {
 	cr_expect_eq(finish(start("ls")), 4);
