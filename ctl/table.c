@@ -9,7 +9,8 @@
 
 #define GAP 2 /* blanks between columns */
 #define LEAST_LAST 21 /* the last column is not cut below this, but when nothing else is left to cut */
-#define LEAST_CUT 12  /* and others not below this */
+#define LEAST_CUT 12  /* and others not below this, */
+#define LEAST_TEXT 8  /* but texts (not numbers) when the line would wrap still */
 
 /* What rendering found out about the columns. */
 struct layout {
@@ -78,19 +79,21 @@ static bool drop_one(const struct table *t, struct layout *l)
 	return true;
 }
 
-/* Nothing can be dropped any more: the widest columns lose what is too much. */
-static void cut_widest(const struct table *t, struct layout *l, size_t over)
+/* Nothing can be dropped any more: the widest columns lose what is too much, none below `least`. What is left over. */
+static size_t cut_widest(const struct table *t, struct layout *l, size_t over, size_t least, bool numbers)
 {
 	for (; over > 0; over--) {
-		size_t widest = 0;
+		size_t widest = t->n_columns;
 
 		for (size_t c = 0; c < t->n_columns; c++)
-			if (l->shown[c] && (!l->shown[widest] || l->width[c] > l->width[widest]))
+			if (l->shown[c] && (numbers || !t->columns[c].right) && l->width[c] > least &&
+					(widest == t->n_columns || l->width[c] > l->width[widest]))
 				widest = c;
-		if (l->width[widest] <= LEAST_CUT)
-			return;
+		if (widest == t->n_columns)
+			break;
 		l->width[widest]--;
 	}
+	return over;
 }
 
 static void measure(const struct table *t, struct layout *l)
@@ -125,7 +128,8 @@ static void fit(const struct table *t, struct layout *l, size_t width)
 			break;
 		}
 		if (!drop_one(t, l)) {
-			cut_widest(t, l, over);
+			over = cut_widest(t, l, over, LEAST_CUT, true);
+			(void)cut_widest(t, l, over, LEAST_TEXT, false);
 			break;
 		}
 		for (l->last = t->n_columns - 1; l->last > 0 && !l->shown[l->last]; l->last--)

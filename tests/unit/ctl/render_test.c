@@ -362,16 +362,20 @@ Test(render, a_gantt_is_cut_where_the_view_ends_and_says_so)
 
 Test(render, no_line_of_a_table_is_wider_than_the_terminal)
 {
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct view view = {.width = 80, .now_ms = FIXTURE_NOW, .prefix = "dadamctl"};
+	static const struct {
+		size_t width;
+		void (*draw)(struct page *);
+	} cases[] = {{80, draw_ls}, {80, draw_watch}, {40, draw_ls}, {40, draw_peers}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct view view = {.width = cases[i].width, .now_ms = FIXTURE_NOW, .prefix = "dadamctl"};
 		struct page p;
 
-		if (rows[i].draw != draw_ls && rows[i].draw != draw_watch)
-			continue;
 		page_init(&p, &view);
-		rows[i].draw(&p);
+		cases[i].draw(&p);
 		for (const char *line = page_text(&p); *line != '\0'; line += strcspn(line, "\n") + 1)
-			cr_expect_leq(strcspn(line, "\n"), 80, "%s: %.*s", rows[i].name, (int)strcspn(line, "\n"), line);
+			if (strncmp(line, "why it", 6) != 0) /* a command is not cut: it shall be copied */
+				cr_expect_leq(strcspn(line, "\n"), cases[i].width, "row %zu: %.*s", i, (int)strcspn(line, "\n"), line);
 		page_fini(&p);
 	}
 }
