@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define LINE_SIZE 1024
+#define LEAST_NAME 8U
 
 void page_init(struct page *p, const struct view *view)
 {
@@ -93,6 +94,29 @@ void page_fold(struct page *p, size_t indent, const char *text)
 		append(p, word, (size_t)(end - word));
 		at += blank + width;
 	}
+}
+
+void page_part(struct page *p, size_t indent, const char *text)
+{
+	if (p->view.width > 0 && column(p) + 2 + show_width(text) > p->view.width) {
+		append(p, "\n", 1);
+		page_blanks(p, indent);
+	} else {
+		append(p, "  ", 2);
+	}
+	append(p, text, strlen(text));
+}
+
+void page_name(struct page *p, size_t behind, const char *text)
+{
+	char clean[LINE_SIZE];
+	size_t used = column(p) + behind, room = p->view.width > used + LEAST_NAME ? p->view.width - used : LEAST_NAME;
+
+	show_clean(clean, sizeof clean, text);
+	if (p->view.width == 0 || show_width(clean) <= room)
+		append(p, clean, strlen(clean));
+	else
+		page_put(p, "%.*s...", (int)show_fit(clean, room - 3), clean);
 }
 
 void page_paint(struct page *p, enum paint paint, const char *text)

@@ -36,6 +36,13 @@ void page_clean(struct page *p, const char *text);
 /* The same, broken at blanks where the view is too narrow; what follows begins behind `indent` blanks. */
 void page_fold(struct page *p, size_t indent, const char *text);
 
+/* Text as it is, whole: behind two blanks, or on the next line behind `indent` blanks where the view is too narrow. */
+void page_part(struct page *p, size_t indent, const char *text);
+
+/* Foreign text in what is left of the line when `behind` columns follow, cut with "..." where it is longer;
+ * no shorter than 8 columns. */
+void page_name(struct page *p, size_t behind, const char *text);
+
 /* text in a colour, when the view has colours; not cleaned. */
 void page_paint(struct page *p, enum paint paint, const char *text);
 

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define BAR 9
+#define INDENT 2U /* of the lines that continue a line which was too long */
 #define SLOW 1.5 /* times the median of a step's compute */
 
 void watch_init(struct watch *w)
@@ -243,35 +244,38 @@ static int has_mean(const struct control_job *job)
 static void put_step(struct page *p, const struct control_job *job)
 {
 	uint64_t tested = has_mean(job) ? job->step_max : newest_test(job);
-	char step[SHOW_SIZE];
+	char step[SHOW_SIZE], most[SHOW_SIZE], total[SHOW_SIZE], text[4 * SHOW_SIZE];
+	int apart = tested > job->step_min && job->step_max > job->step_min;
 
 	show_count(step, job->step_min);
-	page_put(p, "  step %s", step);
-	if (tested <= job->step_min || job->step_max <= job->step_min)
-		return;
-	show_count(step, job->step_max);
-	page_put(p, " to %s", step);
+	show_count(most, job->step_max);
+	show_count(total, job->steps_total);
+	(void)snprintf(text, sizeof text, "step %s%s%s%s%s", step, apart ? " to " : "", apart ? most : "",
+			job->steps_total > 0 ? " / " : "", job->steps_total > 0 ? total : "");
+	page_part(p, INDENT, text);
 }
 
 /* "step 41 216 / 67 149  61.4 %  28 steps/s  ETA 15m" */
 static void put_progress(struct page *p, const struct watch *w, const struct control_job *job)
 {
 	struct progress_estimate e = progress_estimate(&w->progress, job->steps_total);
-	char total[SHOW_SIZE], left[SHOW_SIZE];
+	char left[SHOW_SIZE], text[2 * SHOW_SIZE];
+	int known = e.trust != PROGRESS_UNKNOWN;
 
-	show_count(total, job->steps_total);
 	put_step(p, job);
-	if (job->steps_total > 0)
-		page_put(p, " / %s  %.1f %%", total, 100.0 * (double)job->step_min / (double)job->steps_total);
+	if (job->steps_total > 0) {
+		(void)snprintf(text, sizeof text, "%.1f %%", 100.0 * (double)job->step_min / (double)job->steps_total);
+		page_part(p, INDENT, text);
+	}
 	if (job->phase != CONTROL_RUNNING)
 		return;
-	if (e.trust == PROGRESS_UNKNOWN) {
-		page_put(p, "  ETA -");
-		return;
+	if (known) {
+		(void)snprintf(text, sizeof text, e.steps_per_second < 10 ? "%.2f steps/s" : "%.0f steps/s", e.steps_per_second);
+		page_part(p, INDENT, text);
 	}
 	show_seconds(left, e.seconds_left);
-	page_put(p, e.steps_per_second < 10 ? "  %.2f steps/s" : "  %.0f steps/s", e.steps_per_second);
-	page_put(p, "  ETA %s%s", e.trust == PROGRESS_ROUGH ? "~" : "", job->steps_total > 0 ? left : "-");
+	(void)snprintf(text, sizeof text, "ETA %s%s", e.trust == PROGRESS_ROUGH ? "~" : "", known && job->steps_total > 0 ? left : "-");
+	page_part(p, INDENT, text);
 }
 
 /* The tests of the mean model when there is one, else the ranks' own, as a mean over those whose last
@@ -328,14 +332,28 @@ static void put_loss(struct page *p, const struct control_job *job)
 	put_tests(p, job);
 }
 
+/* The name may be long: it is cut before what stands behind it is. */
 static void put_name(struct page *p, const struct control_job *job)
 {
+	const char *phase = control_phase_text(job->phase);
 	char id[ID_SHORT_SIZE];
 
 	id_short(id, &job->id);
-	page_clean(p, job->name);
+	page_name(p, 1 + strlen(id) + 2 + strlen(phase), job->name);
 	page_put(p, " %s  ", id);
-	page_paint(p, render_phase_paint(job->phase), control_phase_text(job->phase));
+	page_paint(p, render_phase_paint(job->phase), phase);
+}
+
+static void fold_loss(struct page *p, const struct control_job *job)
+{
+	struct page loss;
+
+	page_init(&loss, &p->view);
+	put_loss(&loss, job);
+	page_fold(p, INDENT, page_text(&loss));
+	if (p->st == ST_OK)
+		p->st = loss.st;
+	page_fini(&loss);
 }
 
 static void put_why(struct page *p, const struct control_job *job)
@@ -356,7 +374,7 @@ void watch_render(struct page *p, const struct watch *w, const struct control_jo
 	}
 	put_progress(p, w, job);
 	page_put(p, "\n");
-	put_loss(p, job);
+	fold_loss(p, job);
 	page_put(p, "\n");
 	if (*job->why != '\0') {
 		page_put(p, "why");

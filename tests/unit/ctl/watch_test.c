@@ -151,6 +151,35 @@ Test(watch, a_step_beside_tests_of_a_later_one_says_how_far_the_ranks_are)
 	cr_assert_not_null(strstr(render(watch_render_line), "step 0 to 41 226 / 67 149"), "%s", text);
 }
 
+static const char *render_at(size_t width)
+{
+	struct view view = {.width = width, .now_ms = FIXTURE_NOW, .prefix = "dadamctl"};
+	struct page p;
+
+	page_init(&p, &view);
+	watch_render(&p, &w, &job);
+	(void)snprintf(text, sizeof text, "%s", page_text(&p));
+	page_fini(&p);
+	return text;
+}
+
+Test(watch, a_narrow_header_is_wrapped_and_a_long_name_cut_so_that_step_total_and_eta_stay)
+{
+	for (unsigned s = 1; s <= 25; s++)
+		tick(s);
+	job.step_max = 42000;
+	job.mean_of = 4;
+	job.n_mean_metrics = 1;
+	cr_assert_not_null(strstr(render_at(40), "deepfm-criteo 030e19  RUNNING\n  step 41 402 to 42 000 / 67 149  61.7 %\n"
+			"  10 steps/s  ETA 42m"), "%s", text);
+	for (const char *line = text; *line != '\n'; line += strcspn(line, "\n") + 1)
+		cr_expect_leq(strcspn(line, "\n"), 40, "%s", text);
+	(void)snprintf(job.name, sizeof job.name, "a-name-of-many-letters-as-some-people-like-them-x");
+	cr_assert_not_null(strstr(render_at(40), "a-name-of-many-letter... 030e19  RUNNING\n  step"), "%s", text);
+	cr_assert_not_null(strstr(render_at(80), "people-like-them-x 030e19  RUNNING\n  step 41 402 to 42 000 / 67 149  61.7 %  "
+			"10 steps/s  ETA 42m"), "%s", text);
+}
+
 Test(watch, tests_after_different_steps_make_no_common_mean)
 {
 	for (uint32_t i = 0; i < 2; i++) {
