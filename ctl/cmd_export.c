@@ -1,6 +1,6 @@
 /* export: a job's model into a file that appears whole or not at all. The file is renamed into its place, so
- * a place that is no file (a device, a pipe) is refused, and a symbolic link is followed, not replaced. A file
- * that is there already is replaced only with --force. */
+ * a place that is no file (a device, a pipe) is refused, and a symbolic link to a file is followed, not replaced.
+ * A file, or a link to nowhere, that is there already is replaced only with --force. */
 #include "ctl/render_json.h"
 #include "ctl/shell.h"
 #include "ctl/show.h"
@@ -47,9 +47,12 @@ static int refuse_terminal(struct shell *sh)
 static int refuse_folder(struct shell *sh, const char *path)
 {
 	struct error err;
+	size_t len = strlen(path);
 
+	while (len > 0 && path[len - 1] == '/')
+		len--;
 	(void)error_set(&err, ST_INVALID, "%s is a folder", path);
-	error_hint(&err, "-o %s/model.safetensors", path);
+	error_hint(&err, "-o %.*s/model.safetensors", (int)len, path);
 	return shell_fail(sh, &err, EXIT_USAGE);
 }
 
@@ -68,6 +71,15 @@ static int refuse_existing(struct shell *sh, const char *path)
 
 	(void)error_set(&err, ST_STATE, "%s is there already", path);
 	error_hint(&err, "choose another -o FILE, or add --force to replace it");
+	return shell_fail(sh, &err, EXIT_FAILED);
+}
+
+static int refuse_dangling(struct shell *sh, const char *path)
+{
+	struct error err;
+
+	(void)error_set(&err, ST_STATE, "%s is a symbolic link to a file that is not there", path);
+	error_hint(&err, "choose another -o FILE, or add --force to replace the link");
 	return shell_fail(sh, &err, EXIT_FAILED);
 }
 
@@ -100,6 +112,8 @@ static int target_open(struct target *t)
 		return refuse_special(t->sh, t->path);
 	if (there && !t->sh->args->force)
 		return refuse_existing(t->sh, t->path);
+	if (!there && !t->sh->args->force && lstat(t->path, &s) == 0 && S_ISLNK(s.st_mode))
+		return refuse_dangling(t->sh, t->path);
 	if (there && realpath(t->path, t->real) != NULL)
 		t->path = t->real;
 	t->temporary = mem_alloc(strlen(t->path) + 5, 1);

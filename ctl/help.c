@@ -24,6 +24,7 @@ static const char general[] =
 	"  --socket PATH        the daemon's control socket (DADAM_SOCKET); else $XDG_RUNTIME_DIR/dadamd/ctl.sock,\n"
 	"                       the one in the state directory, /run/dadamd/ctl.sock\n"
 	"  -o, --output FORMAT  table, json (DADAM_OUTPUT); json: one document on stdout, errors as an object on stderr\n"
+	"  --json               the same as -o json, also where -o is a file (export)\n"
 	"  --timeout TIME       for each request, 5s (DADAM_TIMEOUT)\n"
 	"  --color WHEN         auto, always, never (DADAM_COLOR, NO_COLOR)\n"
 	"  -h, --help           of dadamctl or of the verb\n"
@@ -104,7 +105,8 @@ static const char *const texts[N_VERBS] = {
 	"  The versions of dadamctl and of the daemon. --version: of dadamctl alone.\n"
 	"examples     dadamctl version -o json\n",
 
-	("dadamctl help [VERB|exit]\n" /* the brackets tell clang that no comma is missing */
+	("dadamctl help [VERB|exit|spec|config]\n" /* the brackets tell clang that no comma is missing */
+	 "  The help of a verb; the exit statuses; every key of a job spec; every key of dadamd.yaml.\n"
 	 "examples     dadamctl help submit\n"),
 };
 

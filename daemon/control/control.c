@@ -142,7 +142,7 @@ static enum status no_model(const struct pending *p, struct error *err)
 	id_short(id, &j->id);
 	if (j->stages > 0 && p->take == CONTROL_TAKE_LOCAL) {
 		(void)error_set(err, ST_NOT_FOUND, "job %s is a pipeline: a rank has some layers of the model, not a model", j->name);
-		error_hint(err, "take the whole one: dadamctl export %s --take mean", id);
+		error_hint(err, "take the whole one: dadamctl export %s -o FILE.safetensors", id);
 	} else if (!control_phase_is_final(j->phase)) {
 		(void)error_set(err, ST_STATE, "job %s is %s: its %s is written at the end", j->name,
 				control_phase_text(j->phase), what);

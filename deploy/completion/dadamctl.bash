@@ -20,7 +20,7 @@ _dadamctl_operands()
 
 _dadamctl_options()
 {
-	echo --socket -o --output --timeout --color -h --help -V --version
+	echo --socket -o --output --json --timeout --color -h --help -V --version
 	case $1 in
 	ls) echo -a --all ;;
 	submit) echo --wait --set --id-only ;;

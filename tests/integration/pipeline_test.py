@@ -104,7 +104,7 @@ def the_model_is_evaluated_through_the_pipe_and_told_by_every_daemon(c):
             figures.append(job(d, name)["mean"]["metrics"])
     check(all(f == figures[0] for f in figures), str(figures))
     r = nodes[0].ctl("export", "three", "--take", "local", "-o", f"{c.dir}/local", ok=False)
-    check(r.returncode != 0 and "is a pipeline" in r.stderr, r.stderr)
+    check(r.returncode != 0 and "is a pipeline" in r.stderr and "-o FILE.safetensors" in r.stderr, r.stderr)
 
 
 @test

@@ -273,10 +273,13 @@ static int exists(const char *name)
 
 static void setup(void)
 {
+	char link[sizeof dir + 16];
+
 	(void)unsetenv("DADAM_OUTPUT");
 	cr_assert_not_null(mkdtemp(dir));
 	write_file("good.yaml", "model: {plugin: deepfm}\nsteps: 10\nworkers: {min: 4}\n");
 	write_file("bad.yaml", "model: {plugin: deepfm}\nsteps: 10\nbathc: 3\n");
+	cr_assert_eq(symlink("no such file", strcat(strcpy(link, dir), "/nowhere")), 0);
 	write_file("cube.yaml", "model: {plugin: deepfm}\nsteps: 10\nworkers: {min: 3}\ntopology: hypercube\n");
 }
 
@@ -327,7 +330,11 @@ static const struct {
 	{PLAIN, "export 030e -o m.safetensors", 1, "", "m.safetensors is there already\n  choose another -o FILE, or add --force"},
 	{PLAIN, "export 030e -o m.safetensors --force", 0, "/m.safetensors  300 kB", ""},
 	{PLAIN, "export 030e -o .", 2, "", "is a folder"},
+	{PLAIN, "export 030e -o ./", 2, "", "./ is a folder\n  -o ./model.safetensors\n"},
+	{PLAIN, "export 030e -o nowhere", 1, "", "nowhere is a symbolic link to a file that is not there\n  choose another -o FILE, or add --force"},
+	{PLAIN, "export 030e -o nowhere --force", 0, "wrote nowhere  300 kB", ""},
 	{PLAIN, "export 030e -o no/such/m", 1, "", "no/such/m.tmp: No such file or directory"},
+	{PLAIN, "help help", 0, "help [VERB|exit|spec|config]\n", ""},
 	{PLAIN, "help exit", 0, "130  interrupted; the job goes on", ""},
 	{PLAIN, "help spec", 0, "  learning_rate: 1e-3", ""},
 	{PLAIN, "help config", 0, "listen: 127.0.0.1:17326", ""},
