@@ -98,8 +98,8 @@ static inline uint64_t masks_reaching(const real *restrict x, real_ibits thresho
 /* The same with AVX-512, where sixteen verdicts are one instruction. */
 #if defined(KERNEL_V4) && !defined(DADAM_REAL_DOUBLE)
 #define MASKS_V4
-#define MASKS_LESS 17 /* the instructions' numbers for <, false for NaN, and >= */
-#define MASKS_REACHES 5
+#include <immintrin.h>
+
 typedef float masks_sixteen __attribute__((vector_size(64)));
 typedef int32_t masks_sixteen_bits __attribute__((vector_size(64)));
 
@@ -113,7 +113,7 @@ KERNEL_V4 static inline uint64_t masks_negative_v4(const float *restrict x)
 		masks_sixteen v;
 
 		memcpy(&v, x + k, sizeof v);
-		bits = bits << 16 | (uint16_t)__builtin_ia32_cmpps512_mask(v, zero, MASKS_LESS, -1, 4);
+		bits = bits << 16 | _mm512_cmp_ps_mask((__m512)v, (__m512)zero, _CMP_LT_OQ);
 	}
 	return bits;
 }
@@ -128,7 +128,7 @@ KERNEL_V4 static inline uint64_t masks_reaching_v4(const float *restrict x, int3
 
 		memcpy(&v, x + k, sizeof v);
 		v &= REAL_MAGNITUDE;
-		bits = bits << 16 | (uint16_t)__builtin_ia32_cmpd512_mask(v, v * 0 + threshold, MASKS_REACHES, -1);
+		bits = bits << 16 | _mm512_cmp_epi32_mask((__m512i)v, (__m512i)(v * 0 + threshold), _MM_CMPINT_GE);
 	}
 	return bits;
 }

@@ -92,6 +92,11 @@ struct lanes {
 	masks_sixteen_bits least;
 };
 
+KERNEL_V4 static inline masks_sixteen_bits lesser(masks_sixteen_bits a, masks_sixteen_bits b)
+{
+	return (masks_sixteen_bits)_mm512_min_epu32((__m512i)a, (__m512i)b);
+}
+
 KERNEL_V4 static inline void look_at_sixteen(struct lanes *l, const float *x)
 {
 	const eight_bits place = (eight_bits){0} + (0x7FFFFFFFULL << 29);
@@ -102,19 +107,21 @@ KERNEL_V4 static inline void look_at_sixteen(struct lanes *l, const float *x)
 	memcpy(&two, x, sizeof two);
 	l->even += (eight)(two << 29 & place);
 	l->odd += (eight)(two >> 3 & place);
-	l->least = (masks_sixteen_bits)__builtin_ia32_pminud512_mask(l->least, (v & REAL_MAGNITUDE) - 1, l->least, -1);
+	l->least = lesser(l->least, (v & REAL_MAGNITUDE) - 1);
 }
+
+#define SWAP_HALVES _MM_PERM_BADC   /* of quarters DCBA; what is wanted stands in A after it */
+#define SWAP_QUARTERS _MM_PERM_CDAB /* in each half */
 
 /* Folded on the way: lanes 0 to 3 and 4 to 7 in turn, then the upper half onto the lower. */
 KERNEL_V4 static inline void store_lanes(struct found *f, const struct lanes *l)
 {
 	eight sum = (l->even + l->odd) * 0x1p896;
-	eight_bits halves = {4, 5, 6, 7, 0, 1, 2, 3};
-	masks_sixteen_bits upper = {8, 9, 10, 11, 12, 13, 14, 15}, quarter = {4, 5, 6, 7}, least = l->least;
+	__m512i least = (__m512i)l->least;
 
-	sum += __builtin_shuffle(sum, halves);
-	least = (masks_sixteen_bits)__builtin_ia32_pminud512_mask(least, __builtin_shuffle(least, upper), least, -1);
-	least = (masks_sixteen_bits)__builtin_ia32_pminud512_mask(least, __builtin_shuffle(least, quarter), least, -1);
+	sum += (eight)_mm512_shuffle_f64x2((__m512d)sum, (__m512d)sum, SWAP_HALVES);
+	least = _mm512_min_epu32(least, _mm512_shuffle_i32x4(least, least, SWAP_HALVES));
+	least = _mm512_min_epu32(least, _mm512_shuffle_i32x4(least, least, SWAP_QUARTERS));
 	memcpy(f->sum, &sum, FOLDED * sizeof f->sum[0]);
 	memcpy(f->least, &least, FOLDED * sizeof f->least[0]);
 }

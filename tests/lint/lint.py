@@ -25,7 +25,7 @@ LAYERS = {
     "libcore/base": ([], r"$^"),
     "libcore/topology": (["libcore/base"], r"$^"),
     "libcore/optim": (["libcore/base"], r"$^"),
-    "libcore/compress": (["libcore/base"], r"zstd.*\.h"),
+    "libcore/compress": (["libcore/base"], r"zstd.*\.h|immintrin\.h"),
     "libcore/mix": (["libcore/base"], r"$^"),
     "libcore/round": (["libcore/base", "libcore/topology", "libcore/optim", "libcore/compress", "libcore/mix"], r"$^"),
     "libcore/settings": (["libcore/base"], r"libfyaml\.h|arpa/inet\.h|netinet/in\.h|sys/socket\.h|unistd\.h"),
