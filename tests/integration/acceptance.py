@@ -238,7 +238,7 @@ def numbers(cluster, nodes, job):
     found = []
     for node in nodes:
         path = os.path.join(cluster.dir, f"{node.name}.safetensors")
-        node.ctl("export", job, "-o", path, "--take", "local")
+        node.ctl("export", job, "-o", path, "--take", "local", "--force")
         with open(path, "rb") as f:
             f.seek(8 + struct.unpack("<Q", f.read(8))[0])
             found.append(array.array("f", f.read()))
