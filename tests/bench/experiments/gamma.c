@@ -56,7 +56,7 @@ static void pure_open(struct pure *p, const struct place *place, const char *kin
 {
 	struct compress_config c;
 	struct topology t;
-	struct graph *graph;
+	struct graph *graph = NULL;
 
 	*p = (struct pure){.ranks = place->ranks, .n = n, .diff = numbers(n), .decoded = numbers(n)};
 	must(topology_parse(&t, place->topology, NULL) == ST_OK && graph_build(&graph, &t, p->ranks, 1, NULL) == ST_OK, "no such graph");
