@@ -84,6 +84,7 @@ static const char *const texts[N_VERBS] = {
 
 	"dadamctl stop JOB\n"
 	"  End a job on all nodes. What it has learned up to then is kept where the job says so.\n"
+	"  All ranks end after one and the same round, as many rounds from now as there are ranks (a pipeline: this iteration).\n"
 	"  A name means the job of that name that has not ended; when several have not, give the id.\n"
 	"examples     dadamctl stop 3f9a21\n",
 

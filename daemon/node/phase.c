@@ -197,13 +197,22 @@ static void finishing(struct phase *out, const struct job_record *r)
 				"the mean of the models is being computed; waits for ", out->lack);
 }
 
+static void stopping(struct phase *out, const struct job_record *r, uint64_t mask)
+{
+	if ((mask & ~out->trained) == 0)
+		waits_for(out, r, CONTROL_STOPPING, "waits for ", mask);
+	else
+		waits_for(out, r, CONTROL_STOPPING, r->terms.stages > 0 ? "at the end of an iteration; waits for " :
+				"at the end of a round that all know of; waits for ", mask);
+}
+
 static void on_the_way(struct phase *out, const struct job_record *r, const struct census *c)
 {
 	uint64_t over = c->in[CONTROL_RANK_DONE] | c->in[CONTROL_RANK_STOPPED];
 	uint64_t loading = c->in[CONTROL_RANK_INVITED] | c->in[CONTROL_RANK_STARTING];
 
 	if (r->order.kind == JOB_ORDER_STOP)
-		waits_for(out, r, CONTROL_STOPPING, "waits for ", out->left & ~over);
+		stopping(out, r, out->left & ~over);
 	else if ((out->left & ~over & ~out->trained) == 0)
 		finishing(out, r);
 	else if (loading != 0)

@@ -15,7 +15,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define STOP_LEAST_MS 30000U  /* a worker has so long, or 10 link_timeouts, to follow a stop */
+#define STOP_LEAST_MS 30000U  /* a worker that was told to stop moves on within this, 10 link_timeouts or a step_timeout */
 #define QUIT_MS 5000U
 #define EXIT_MS 10000U        /* after its last word */
 #define SILENCE_MS 3000U      /* beyond step_timeout */
@@ -154,11 +154,21 @@ static void quit(struct job *j, struct step *st, const char *why)
 	expect_end(&j->worker, st->now_ms + QUIT_MS, CONTROL_RANK_STOPPED, why);
 }
 
+/* A stop takes effect after a round, which may be long to come: who takes steps is on the way there. */
+static void expect_stop(struct job *j, struct step *st)
+{
+	uint64_t wait = 10 * j->rec.terms.link_timeout_ms, step = j->rec.terms.step_timeout_ms;
+	char why[120];
+
+	wait = wait > STOP_LEAST_MS ? wait : STOP_LEAST_MS;
+	wait = wait > step ? wait : step;
+	text_put(why, sizeof why, "was told to stop and got nowhere in %" PRIu64 " s: killed", wait / 1000);
+	expect_end(&j->worker, st->now_ms + wait, CONTROL_RANK_STOPPED, why);
+}
+
 static void order_stop(struct job *j, struct step *st)
 {
 	struct worker_msg msg = {.type = WORKER_ORDER};
-	uint64_t wait = 10 * j->rec.terms.link_timeout_ms;
-	char why[120];
 
 	if (j->worker.state == JOB_WORKER_LOADING) {
 		quit(j, st, "stopped before it was ready");
@@ -170,9 +180,7 @@ static void order_stop(struct job *j, struct step *st)
 	if (!step_worker(st, NODE_DO_WORKER_SEND, &j->rec.id, 0, &msg))
 		return;
 	j->worker.order_told = 1;
-	wait = wait > STOP_LEAST_MS ? wait : STOP_LEAST_MS;
-	text_put(why, sizeof why, "did not stop within %" PRIu64 " s: killed", wait / 1000);
-	expect_end(&j->worker, st->now_ms + wait, CONTROL_RANK_STOPPED, why);
+	expect_stop(j, st);
 }
 
 static void tell_gone_rank(struct job *j, struct step *st, uint32_t rank)
@@ -321,11 +329,15 @@ static int moves_on(enum control_rank_state from, enum control_rank_state to)
 static void on_progress(struct job *j, struct step *st, const struct worker_progress *p)
 {
 	struct control_rank *v = own_view(j, st);
+	int mean;
 
 	if (v == NULL || phase_rank_is_final(v->state) || job_ballot_cmp(&j->worker.ballot, &j->rec.ballot) != 0)
 		return;
-	if (v->plan != p->view.plan || v->no_mean != p->view.no_mean || v->mean_of != p->view.mean_of)
+	mean = v->plan != p->view.plan || v->no_mean != p->view.no_mean || v->mean_of != p->view.mean_of;
+	if (mean)
 		j->news = j->touched = 1; /* the others wait for it */
+	if (j->worker.state == JOB_WORKER_READY && j->worker.order_told && (mean || p->view.step != v->step || moves_on(v->state, p->state)))
+		expect_stop(j, st);
 	take_view(v, &p->view);
 	j->steps_total = p->steps_total;
 	if (moves_on(v->state, p->state)) {

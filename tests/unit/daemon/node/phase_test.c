@@ -151,9 +151,9 @@ Test(phase, names_who_ended_without_the_mean_and_why)
 	(void)snprintf(ranks[2].view.why, sizeof ranks[2].view.why, "without the mean: cut off");
 	phase_derive(&p, &r, 0);
 	cr_assert_str_eq(p.why, "rank 2 (n2) and 1 more ended without the mean: cut off");
-	(void)snprintf(ranks[2].view.why, sizeof ranks[2].view.why, "did not stop within 30 s: killed");
+	(void)snprintf(ranks[2].view.why, sizeof ranks[2].view.why, "was told to stop and got nowhere in 30 s: killed");
 	phase_derive(&p, &r, 0);
-	cr_assert_str_eq(p.why, "rank 2 (n2) and 1 more ended without the mean: did not stop within 30 s: killed");
+	cr_assert_str_eq(p.why, "rank 2 (n2) and 1 more ended without the mean: was told to stop and got nowhere in 30 s: killed");
 }
 
 Test(phase, knows_who_is_left_lost_and_waiting_for_the_mean)

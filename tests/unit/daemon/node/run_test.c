@@ -352,7 +352,28 @@ Test(run, a_stop_is_told_once_and_a_deaf_worker_killed_after_thirty_seconds)
 	cr_assert(live(40000, 1));
 	one_exit(&o, 0, 9);
 	cr_assert_eq(one_rank(&o, 1).state, CONTROL_RANK_STOPPED);
-	cr_assert_str_eq(one_rank(&o, 1).why, "did not stop within 30 s: killed");
+	cr_assert_str_eq(one_rank(&o, 1).why, "was told to stop and got nowhere in 30 s: killed");
+}
+
+Test(run, a_worker_that_takes_steps_after_a_stop_is_on_its_way_to_it)
+{
+	struct worker_msg m = {.type = WORKER_PROGRESS, .u.progress.state = CONTROL_RANK_RUNNING};
+	char why[256];
+
+	one_ready(&o);
+	others_are(CONTROL_RANK_RUNNING);
+	one_progress(&o, CONTROL_RANK_RUNNING);
+	one_step(&o, &(struct node_event){.type = NODE_EV_STOP_JOB, .job = one_job_id()});
+	cr_assert_eq(one_phase(&o, why), CONTROL_STOPPING);
+	cr_assert_str_eq(why, "at the end of a round that all know of; waits for peer-10, peer-50, peer-90");
+	for (uint64_t s = 10000; s < 110000; s += 20000) {
+		cr_assert(!live(s, 1));
+		m.u.progress.view.step++;
+		one_worker(&o, &m);
+	}
+	one_worker(&o, &m);
+	cr_assert(!live(119000, 1));
+	cr_assert(live(120000, 1), "the last step was thirty seconds ago");
 }
 
 Test(run, a_stop_before_ready_makes_the_worker_quit)
