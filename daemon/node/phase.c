@@ -3,6 +3,7 @@
 
 #include "daemon/node/text.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define BIT(r) (UINT64_C(1) << (r))
@@ -61,6 +62,58 @@ static void say_rank(char *dst, size_t size, const struct job_record *r, uint32_
 	text_add(dst, size, "rank %u (%s): %s", rank, v->node_name, known ? v->why : "its node cannot be reached");
 }
 
+static uint32_t founders_with(const struct job_record *r, uint64_t n_params)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < r->n_ranks; i++)
+		n += r->ranks[i].active == 0 && r->ranks[i].view.n_params == n_params;
+	return n;
+}
+
+/* A founder whose model has another size than rank's, of those that have said theirs; else n_ranks. */
+static uint32_t founder_unlike(const struct job_record *r, uint32_t rank)
+{
+	uint32_t i = 0;
+
+	while (i < r->n_ranks && (r->ranks[i].active != 0 || r->ranks[i].view.n_params == 0 ||
+			r->ranks[rank].view.n_params == 0 || r->ranks[i].view.n_params == r->ranks[rank].view.n_params))
+		i++;
+	return i;
+}
+
+/* Of two sizes the one that fewer founders have is the odd one. */
+static uint32_t odd_founder(const struct job_record *r, uint32_t *other)
+{
+	uint32_t a = 0, b;
+
+	while (a < r->n_ranks && (r->ranks[a].active != 0 || r->ranks[a].view.n_params == 0))
+		a++;
+	b = a < r->n_ranks ? founder_unlike(r, a) : r->n_ranks;
+	if (b == r->n_ranks)
+		return b;
+	*other = founders_with(r, r->ranks[a].view.n_params) < founders_with(r, r->ranks[b].view.n_params) ? b : a;
+	return *other == a ? b : a;
+}
+
+static void say_unlike(char *dst, size_t size, const struct job_record *r, uint32_t odd, uint32_t other)
+{
+	const struct control_rank *a = &r->ranks[odd].view, *b = &r->ranks[other].view;
+
+	text_put(dst, size, "rank %u (%s) has a model of %" PRIu64 " parameters, rank %u (%s) one of %" PRIu64, a->rank, a->node_name,
+			a->n_params, b->rank, b->node_name, b->n_params);
+}
+
+int phase_late_is_unlike(const struct job_record *r, uint32_t rank, char *why, size_t size)
+{
+	uint32_t other = founder_unlike(r, rank);
+
+	if (other == r->n_ranks)
+		return 0;
+	say_unlike(why, size, r, rank, other);
+	return 1;
+}
+
 /* "node-b, node-c" */
 static void say_names(char *dst, size_t size, const struct job_record *r, uint64_t mask)
 {
@@ -94,6 +147,13 @@ static void failed_rank(struct phase *out, const struct job_record *r, const str
 		text_put(out->hint, sizeof out->hint, "%s", v->hint);
 	else /* by its id: several jobs may have the name */
 		text_put(out->hint, sizeof out->hint, "see the job's log on %s: run `dadamctl logs %s` there", v->node_name, id);
+}
+
+static void unlike_rank(struct phase *out, const struct job_record *r, uint32_t odd, uint32_t other)
+{
+	out->phase = CONTROL_FAILED;
+	say_unlike(out->why, sizeof out->why, r, odd, other);
+	text_put(out->hint, sizeof out->hint, "their data or plugins differ: give all nodes the same, or let data.buckets number the values");
 }
 
 static void lost_rank(struct phase *out, const struct job_record *r, const struct census *c)
@@ -225,9 +285,11 @@ static void on_the_way(struct phase *out, const struct job_record *r, const stru
 
 void phase_derive(struct phase *out, const struct job_record *r, uint64_t gone)
 {
+	uint32_t odd, other = 0;
 	struct census c;
 
 	memset(out, 0, sizeof *out);
+	odd = odd_founder(r, &other);
 	count(&c, r, gone);
 	out->lost = c.in[CONTROL_RANK_LOST];
 	out->left = c.all & ~out->lost;
@@ -241,6 +303,8 @@ void phase_derive(struct phase *out, const struct job_record *r, uint64_t gone)
 		without_roster(out, r);
 	} else if (c.in[CONTROL_RANK_FAILED] != 0) {
 		failed_rank(out, r, &c);
+	} else if (odd < r->n_ranks) {
+		unlike_rank(out, r, odd, other);
 	} else if (out->lost != 0 && r->terms.fail_on_loss) {
 		lost_rank(out, r, &c);
 	} else if (out->left == 0) {

@@ -24,6 +24,10 @@ void phase_derive(struct phase *out, const struct job_record *r, uint64_t gone);
 /* Does a rank count as one of the job's? Those of the start do, one that came late once it has run. */
 int phase_rank_counts(const struct job_rank *r);
 
+/* Has the model of this rank, which came late, another size than those it is to join? why says so. (One of the start makes
+ * the job fail.) */
+int phase_late_is_unlike(const struct job_record *r, uint32_t rank, char *why, size_t size);
+
 int phase_rank_is_final(enum control_rank_state s); /* DONE, FAILED, LOST, STOPPED */
 
 #endif

@@ -268,6 +268,8 @@ static void look_after(struct job *j, struct step *st)
 	if (j->phase.phase == CONTROL_FAILED) {
 		text_put(why, sizeof why, "the job failed: %s", j->phase.why);
 		quit(j, st, why);
+	} else if (j->rec.ranks[j->worker.rank].active != 0 && phase_late_is_unlike(&j->rec, j->worker.rank, why, sizeof why)) {
+		quit(j, st, why);
 	} else if (elastic_is_pending(&j->rec.ranks[j->worker.rank]) && j->phase.phase != CONTROL_RUNNING) {
 		quit(j, st, "the job ended before it had joined");
 	} else if (j->rec.order.kind == JOB_ORDER_STOP) {

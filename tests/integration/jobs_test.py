@@ -144,6 +144,26 @@ def a_job_waits_for_data_and_says_what_is_missing_where(c):
 
 
 @test
+def a_node_whose_data_make_another_model_fails_the_job_and_is_named(c):
+    """Three nodes have fifty values in a column, the fourth one less: its dictionary, and its model, are smaller."""
+    nodes = []
+    for k in range(4):
+        root = os.path.join(c.dir, f"clicks-{k}")
+        os.mkdir(root)
+        with open(os.path.join(root, "clicks.csv"), "w", encoding="utf-8") as f:
+            f.write("y,a\n" + "".join(f"{i % 3 % 2},{i % (49 if k == 3 else 50)}\n" for i in range(2000)))
+        nodes.append(c.daemon("abcd"[k], seeds=[nodes[0].address] if nodes else [], data=[root]))
+    c.wait(10, lambda: all(n.alive() == 4 for n in nodes), "mesh")
+    path = os.path.join(c.dir, "job.yaml")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("name: job\nmodel: {plugin: logreg}\nalgorithm: {name: d-adam}\nsteps: 100000\nbatch: 8\nworkers: {min: 4, wait: 1m}\n"
+                "data: {format: csv, train: clicks.csv, label: y, categorical: [a], test_fraction: 0.2, split: local}\n")
+    r = nodes[0].ctl("submit", path, "--wait", ok=False, timeout=30)
+    check(r.returncode != 0 and "(d) has a model of" in r.stderr and "data.buckets" in r.stderr, r.stderr)
+    c.wait(15, lambda: not any(n.workers() for n in nodes), "no worker is left")
+
+
+@test
 def data_never_lead_out_of_the_roots(c):
     root = os.path.join(c.dir, "data")
     os.mkdir(root)

@@ -156,6 +156,51 @@ Test(phase, names_who_ended_without_the_mean_and_why)
 	cr_assert_str_eq(p.why, "rank 2 (n2) and 1 more ended without the mean: was told to stop and got nowhere in 30 s: killed");
 }
 
+#define RUNNING_ROW 6 /* RRRR */
+
+Test(phase, a_rank_whose_model_has_another_size_fails_the_job_and_is_named)
+{
+	struct job_rank ranks[8];
+	struct job_record r;
+	struct phase p;
+
+	make(&r, ranks, RUNNING_ROW);
+	for (uint32_t k = 1; k < 4; k++)
+		ranks[k].view.n_params = 592;
+	phase_derive(&p, &r, 0);
+	cr_assert_eq(p.phase, CONTROL_RUNNING, "rank 0 has not said it yet: %s", p.why);
+	ranks[0].view.n_params = 127;
+	phase_derive(&p, &r, 0);
+	cr_assert_eq(p.phase, CONTROL_FAILED);
+	cr_assert_str_eq(p.why, "rank 0 (n0) has a model of 127 parameters, rank 1 (n1) one of 592");
+	cr_assert_not_null(strstr(p.hint, "data.buckets"), "%s", p.hint);
+	ranks[0].view.n_params = 592;
+	ranks[3].view.n_params = 127;
+	phase_derive(&p, &r, 4);
+	cr_assert_str_eq(p.why, "rank 3 (n3) has a model of 127 parameters, rank 0 (n0) one of 592", "also when another is lost");
+}
+
+Test(phase, one_that_comes_late_with_another_model_is_unlike_the_others_and_they_go_on)
+{
+	struct job_rank ranks[8];
+	struct job_record r;
+	struct phase p;
+	char why[200];
+
+	make(&r, ranks, RUNNING_ROW);
+	ranks[3].active = 15;
+	for (uint32_t k = 0; k < 4; k++)
+		ranks[k].view.n_params = 592;
+	cr_assert(!phase_late_is_unlike(&r, 3, why, sizeof why));
+	ranks[3].view.n_params = 0;
+	cr_assert(!phase_late_is_unlike(&r, 3, why, sizeof why), "it has not said it yet");
+	ranks[3].view.n_params = 127;
+	cr_assert(phase_late_is_unlike(&r, 3, why, sizeof why));
+	cr_assert_str_eq(why, "rank 3 (n3) has a model of 127 parameters, rank 0 (n0) one of 592");
+	phase_derive(&p, &r, 0);
+	cr_assert_eq(p.phase, CONTROL_RUNNING);
+}
+
 Test(phase, knows_who_is_left_lost_and_waiting_for_the_mean)
 {
 	struct job_rank ranks[8];
