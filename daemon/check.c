@@ -66,7 +66,7 @@ static enum status check_compressor(const struct job_spec *s, const struct algo 
 	enum status st = compress_parse(&c, s->compress, err);
 
 	if (st == ST_OK && !algo_has_replicas(a) && (c.kind != COMPRESS_IDENTITY || s->gossip_step != 0)) {
-		(void)error_set(err, ST_INVALID, "algorithm %s sends no differences: compress and gossip_step mean nothing to it",
+		(void)error_set(err, ST_INVALID, "%s sends no differences: compress and gossip_step mean nothing to it",
 				job_spec_algorithm(s));
 		error_hint(err, "use cd-adam or choco-sgd, or take compress and gossip_step out");
 		return ST_INVALID;
@@ -115,8 +115,8 @@ static enum status check_algorithm(const struct job_spec *s, struct error *err)
 	if (st != ST_OK)
 		return error_wrap(err, st, "algorithm");
 	if (s->mix_moments_every > 1 && !a.mixed_moments)
-		return error_set(err, ST_INVALID, "algorithm: mix_moments_every: %u, but no moments are mixed: write `moments: mixed` "
-				"with it, or take it out", s->mix_moments_every);
+		return error_set(err, ST_INVALID, "algorithm: mix_moments_every: %u, but no moments are mixed: take it out, or with "
+				"d-adam or local-adam write `moments: mixed`", s->mix_moments_every);
 	if (a.every_step && s->period != 1)
 		return error_set(err, ST_INVALID, "algorithm: %s exchanges in every step, found period %u, allowed: 1", name,
 				s->period);
@@ -131,29 +131,40 @@ static enum status check_algorithm(const struct job_spec *s, struct error *err)
 	return st;
 }
 
+/* One more, behind those that were found before. */
+static void warn(struct error *warning, const char *msg, const char *hint)
+{
+	struct error before = *warning;
+	int more = before.msg[0] != '\0';
+
+	(void)error_set(warning, ST_OK, "%s%s%s", before.msg, more ? "; and " : "", msg);
+	error_hint(warning, "%s%s%s", before.hint, more && before.hint[0] != '\0' ? "; " : "", hint);
+}
+
 /* Ranks whose rows differ in kind, and second moments that never meet. */
 static void warn_of_moments(const struct job_spec *s, struct error *warning)
 {
 	int adam = s->algorithm == JOB_D_ADAM || s->algorithm == JOB_LOCAL_ADAM || s->algorithm == JOB_CD_ADAM;
 
-	if (!adam || s->split == JOB_SPLIT_IID || s->split == JOB_SPLIT_SHUFFLED || s->moments == JOB_MOMENTS_MIXED || warning->msg[0] != '\0')
+	if (!adam || s->split == JOB_SPLIT_IID || s->split == JOB_SPLIT_SHUFFLED || s->moments == JOB_MOMENTS_MIXED)
 		return;
-	(void)error_set(warning, ST_OK, "with rows that are not spread evenly (data.split), Adam's local second moments are biased to "
-			"what most ranks want");
-	error_hint(warning, "write `split: shuffled`, or `moments: mixed` with d-adam or local-adam");
+	warn(warning, "with rows that are not spread evenly (data.split), Adam's local second moments are biased to what most ranks want",
+			"write `split: shuffled`, or `moments: mixed` with d-adam or local-adam");
 }
 
 /* The worker refuses it where it cannot converge; how many parameters there are is known there only. */
 static void warn_of_qsgd(const struct job_spec *s, struct error *warning)
 {
 	struct compress_config c;
+	char msg[200], hint[60];
 
 	if (compress_parse(&c, s->compress, NULL) != ST_OK || c.kind != COMPRESS_QSGD || c.scaled ||
-			(uint64_t)c.levels * c.levels >= s->segment || warning->msg[0] != '\0')
+			(uint64_t)c.levels * c.levels > s->segment)
 		return;
-	(void)error_set(warning, ST_OK, "%s converges in segments of at most %llu parameters, wire.segment is %u: with a larger model "
+	(void)snprintf(msg, sizeof msg, "%s converges in segments of fewer than %llu parameters, wire.segment is %u: with a larger model "
 			"the job fails at its start", s->compress, (unsigned long long)c.levels * c.levels, s->segment);
-	error_hint(warning, "write qsgd(%u), which is scaled", c.levels);
+	(void)snprintf(hint, sizeof hint, "write qsgd(%u), which is scaled", c.levels);
+	warn(warning, msg, hint);
 }
 
 /* The nodes of a placed pipeline's ranks, in their order. */

@@ -33,7 +33,7 @@ enum status links_create(struct links **out, uv_loop_t *loop, const struct links
 	l->n_segments = (uint32_t)((cfg->n_params + cfg->segment - 1) / cfg->segment);
 	l->stride = cfg->n_params < cfg->segment ? (uint32_t)cfg->n_params : cfg->segment;
 	l->stride = (l->stride + FLOATS_PER_LINE - 1) / FLOATS_PER_LINE * FLOATS_PER_LINE;
-	st = wire_create(&l->wire, cfg->zstd, cfg->compress, cfg->segment, err);
+	st = wire_create(&l->wire, cfg->zstd, cfg->compress, cfg->n_params < cfg->segment ? (uint32_t)cfg->n_params : cfg->segment, err);
 	if (st == ST_OK && cfg->compress == NULL && cfg->delta != WIRE_OFF) {
 		wire_set_delta(l->wire, cfg->delta);
 		st = bases_create(&l->bases, cfg->n_params, cfg->segment, err);

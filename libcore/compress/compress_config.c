@@ -31,15 +31,14 @@ static enum status check_levels(const struct compress_config *cfg, size_t max_n,
 	if (cfg->levels < 1 || cfg->levels > COMPRESS_MAX_LEVELS)
 		return error_set(err, ST_INVALID, "qsgd with %u levels, 1 to %u are allowed",
 				 cfg->levels, COMPRESS_MAX_LEVELS);
-	if (!cfg->scaled && squared < max_n) {
+	if (!cfg->scaled && squared <= max_n) {
 		error_set(err, ST_INVALID,
-			  "qsgd unscaled with %u levels on %zu parameters: where levels^2 is less "
-			  "than "
-			  "the parameters of a segment the error exceeds the input, and training "
+			  "qsgd unscaled with %u levels on %zu parameters: where levels^2 is not above "
+			  "the parameters of a segment the error reaches the input, and training "
 			  "diverges for every gossip step",
 			  cfg->levels, max_n);
 		error_hint(err, "take it scaled, at least %.0f levels, or shorter segments",
-			   ceil(sqrt((double)max_n)));
+			   floor(sqrt((double)max_n)) + 1);
 		return ST_INVALID;
 	}
 	return ST_OK;

@@ -57,7 +57,7 @@ static enum status check_adam(const struct optim_config *cfg, struct error *err)
 		return refuse(err, "beta2", cfg->beta2, "0 to below 1 (in single precision)",
 			      "0.999");
 	if (!is_positive(cfg->tau))
-		return refuse(err, "tau", cfg->tau, "above 0 (in single precision)", "1e-8");
+		return refuse(err, "tau", cfg->tau, "above 0 and finite (in single precision)", "1e-8");
 	return ST_OK;
 }
 
@@ -65,7 +65,7 @@ enum status optim_config_check(const struct optim_config *cfg, struct error *err
 {
 	if (!is_positive(cfg->learning_rate))
 		return refuse(err, "learning_rate", cfg->learning_rate,
-			      "above 0 (in single precision)", "1e-3");
+			      "above 0 and finite (in single precision)", "1e-3");
 	if (!(cfg->weight_decay >= 0 && cfg->learning_rate * cfg->weight_decay < 1))
 		return refuse(err, "weight_decay", cfg->weight_decay, "0 to below 1/learning_rate",
 			      "0 to 0.1");

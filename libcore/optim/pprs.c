@@ -23,7 +23,7 @@ static int is_positive(double x)
 enum status pprs_config_check(const struct pprs_config *cfg, struct error *err)
 {
 	if (!is_positive(cfg->learning_rate))
-		return refuse(err, "learning_rate", cfg->learning_rate, "above 0 (in single precision)");
+		return refuse(err, "learning_rate", cfg->learning_rate, "above 0 and finite (in single precision)");
 	if (!(cfg->smoothing >= 0 && isfinite((float)cfg->smoothing)))
 		return refuse(err, "smoothing", cfg->smoothing, "0 and above (finite in single precision)");
 	if (cfg->samples < 1 || cfg->samples > MAX_SAMPLES)

@@ -46,8 +46,8 @@ enum status exchange_create(struct exchange **out, const struct exchange_config 
 	enum status st;
 
 	*out = NULL;
-	if (!(cfg->gamma > 0 && cfg->gamma <= 1))
-		return error_set(err, ST_INVALID, "gossip step %g, allowed above 0 up to 1", cfg->gamma);
+	if (!((real)cfg->gamma > 0 && cfg->gamma <= 1))
+		return error_set(err, ST_INVALID, "gossip step %g, allowed above 0 (in single precision) up to 1", cfg->gamma);
 	e = mem_alloc(1, sizeof *e);
 	if (e == NULL)
 		return error_set(err, ST_NOMEM, "no memory for replicas");

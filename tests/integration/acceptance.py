@@ -5,7 +5,7 @@
 
 Without numbers: those that take little time. 14 and 15 count iterations: one process, no daemons.
 
-The numbers are the reference's (tests/golden/ACCEPTANCE.md). Speaks TAP, so that the test log counts it.
+The numbers are those of the reference's acceptance statements. Speaks TAP, so that the test log counts it.
 """
 import array
 import hashlib
@@ -429,7 +429,7 @@ def statement_11(cluster, nodes):
     cluster.wait(30, lambda: all(r["step"] > at[r["rank"]] + 16 for r in show(nodes[0], job)["ranks"] if r["state"] == "running"),
                  "the others to go on", every=0.02)
     seconds = time.monotonic() - killed
-    report(11, "after kill -9 of a worker its neighbours go on", "<= 3 s (link time-out)", f"{seconds:.1f} s", seconds <= 3.5)
+    report(11, "after kill -9 of a worker its neighbours go on", "<= 3 s (link time-out), .5 s to be seen", f"{seconds:.1f} s", seconds <= 3.5)
     end = ended(cluster, nodes[0], job, 120)
     done = sum(r["state"] == "done" for r in end["ranks"])
     report(11, "the job ends with the others", "done, 7 of 8 ranks", f"{end['phase']}, {done} of 8: {end['why']}",
@@ -463,7 +463,7 @@ def statement_16():
 
 
 def main():
-    wanted = {int(a) for a in sys.argv[1:]} or {1, 2, 3, 9, 11, 13, 14, 15}
+    wanted = {int(a) for a in sys.argv[1:]} or {1, 2, 3, 8, 9, 11, 13, 14, 15}
     on_eight = {3: statement_3, 5: statement_5, 6: statement_6, 7: statement_7, 8: statement_8, 9: statement_9, 11: statement_11,
                 13: statement_13}
     if not wanted <= set(range(1, 17)):

@@ -164,6 +164,20 @@ def a_node_whose_data_make_another_model_fails_the_job_and_is_named(c):
 
 
 @test
+def unscaled_qsgd_is_judged_by_the_model_where_that_is_shorter_than_a_segment(c):
+    nodes = c.mesh(2)
+    path = os.path.join(c.dir, "job.yaml")
+    for levels, good in (("40", False), ("80", True)):
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("name: job\nmodel: {plugin: logreg}\ndata: {format: synthetic-ctr, rows: 4096, test_rows: 64, seed: 1}\n"
+                    f"algorithm: {{name: cd-adam, compress: 'qsgd({levels},unscaled)', learning_rate: 1e-3}}\n"
+                    "steps: 32\nbatch: 8\nworkers: {min: 2, wait: 1m}\n")
+        r = nodes[0].ctl("submit", path, "--wait", ok=False, timeout=60)
+        check((r.returncode == 0) == good, f"{levels}: {r.stderr}")
+        check(good or "40 levels on 4691 parameters" in r.stderr, r.stderr)
+
+
+@test
 def data_never_lead_out_of_the_roots(c):
     root = os.path.join(c.dir, "data")
     os.mkdir(root)

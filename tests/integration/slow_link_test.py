@@ -98,12 +98,12 @@ def ratio(d, name="job"):
 
 
 def check_full(c, d):
-    """Ten rounds from the third on take at most 1.1 times what the rate lets through."""
+    """Ten rounds from the third on take at most 1.1 times what the rate lets through. Sanitizers slow the codec down, not the link."""
     begin, before = round_at(c, d, 3, 60)
     end, after = round_at(c, d, 13, 60)
     took, carried = (end - begin) / 10, (after - before) / 10
     print(f"# {carried / took / RATE:.3f} of 100 Mbit/s used, {took:.3f} s a round of {carried / 1e6:.2f} MB in all")
-    check(SLOWER > 1 or took <= 1.10 * carried / RATE, f"a round takes {took:.3f} s, bytes/rate is {carried / RATE:.3f} s")
+    check(took <= (1.10 if SLOWER == 1 else 2) * carried / RATE, f"a round takes {took:.3f} s, bytes/rate is {carried / RATE:.3f} s")
 
 
 def turned_on(turn):

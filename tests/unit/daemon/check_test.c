@@ -177,12 +177,27 @@ Test(check, uneven_rows_with_local_moments_are_warned_of)
 	}
 }
 
+Test(check, warnings_of_different_kinds_stand_side_by_side)
+{
+	static const char text[] = "model: {plugin: m}\nsteps: 9\ndata: {format: none, split: by-label}\nwire: {segment: 1024}\n"
+				   "topology: hypercube\nworkers: {min: 4, max: 6}\n"
+				   "algorithm: {name: cd-adam, compress: 'qsgd(15, unscaled)'}\n";
+	struct job_terms t;
+	struct error warning = {0}, err = {0};
+
+	cr_assert_eq(check_terms(&t, "f.yaml", text, strlen(text), &warning, &err), ST_OK, "%s", err.msg);
+	cr_assert(strstr(warning.msg, "hypercube") && strstr(warning.msg, "; and with rows that") && strstr(warning.msg, "; and qsgd(15"), "%s",
+			warning.msg);
+	cr_assert_not_null(strstr(warning.hint, "split: shuffled"), "%s", warning.hint);
+	cr_assert_not_null(strstr(warning.hint, "; write qsgd(15), which is scaled"), "%s", warning.hint);
+}
+
 Test(check, qsgd_without_its_scale_is_warned_of_where_a_segment_may_be_too_long)
 {
 	static const struct {
 		const char *compress;
 		int warned;
-	} rows[] = {{"'qsgd(15, unscaled)'", 1}, {"'qsgd(31, unscaled)'", 1}, {"'qsgd(32, unscaled)'", 0}, {"qsgd(15)", 0}, {"sign", 0}};
+	} rows[] = {{"'qsgd(15, unscaled)'", 1}, {"'qsgd(31, unscaled)'", 1}, {"'qsgd(32, unscaled)'", 1}, {"'qsgd(33, unscaled)'", 0}, {"qsgd(15)", 0}, {"sign", 0}};
 
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		struct job_terms t;
@@ -206,7 +221,7 @@ Test(check, an_algorithm_is_refused_what_it_does_not_have)
 			{"name: d-psgd, mix: before", "", ""},
 			{"name: local-adam, period: 4", "topology: torus\n", ""},
 			{"name: cd-adam, compress: sing", "", "algorithm: "},
-			{"name: d-adam, compress: sign", "", "algorithm: algorithm d-adam sends no differences"},
+			{"name: d-adam, compress: sign", "", "algorithm: d-adam sends no differences"},
 			{"name: d-adam, gossip_step: .5", "", "sends no differences"},
 			{"name: d-adam, order: lagged", "", "`order` is for cd-adam"},
 			{"name: cd-adam, mix: before", "", "`mix` is for d-psgd"},
