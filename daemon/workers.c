@@ -9,6 +9,7 @@
 
 #include "daemon/check.h"
 #include "daemon/io/child.h"
+#include "daemon/store/files.h"
 
 #include "libcore/base/mem.h"
 
@@ -301,6 +302,8 @@ static void do_check(uv_work_t *req)
 	struct checking *k = req->data;
 
 	k->status = check_here(k->daemon->cfg, k->daemon->exe_dir, k->spec, &k->why);
+	if (k->status == ST_OK)
+		k->status = files_try_dirs(k->daemon->cfg->state_dir, &k->why);
 }
 
 static void on_checked(uv_work_t *req, int status)
@@ -308,7 +311,9 @@ static void on_checked(uv_work_t *req, int status)
 	struct checking *k = req->data;
 	struct node_event ev = {.type = NODE_EV_CHECKED, .job = k->job, .why = k->why};
 
-	ev.ok = status == 0 && k->status == ST_OK;
+	ev.ok = status == 0 && k->status == ST_OK && k->daemon->unwritten.status == ST_OK;
+	if (k->status == ST_OK && k->daemon->unwritten.status != ST_OK) /* a full disk, which the last write found */
+		(void)error_set(&ev.why, ST_IO, "state directory cannot be written: %s", k->daemon->unwritten.msg);
 	if (k->daemon->phase != DAEMON_CLOSING)
 		daemon_feed(k->daemon, &ev);
 	mem_free(k->spec);

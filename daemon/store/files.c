@@ -113,7 +113,7 @@ enum status files_make_parent(const char *path, struct error *err)
 	if ((size_t)(slash - path) >= sizeof dir)
 		return error_set(err, ST_INVALID, "path is too long: %.60s...", path);
 	(void)snprintf(dir, sizeof dir, "%.*s", (int)(slash - path), path);
-	return mkdir(dir, 0700) == 0 || errno == EEXIST ? ST_OK : failed(err, "cannot create directory", dir);
+	return files_make_dirs(dir, err);
 }
 
 static enum status read_all(struct buf *out, int fd, size_t size, const char *path, struct error *err)

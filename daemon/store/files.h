@@ -13,7 +13,7 @@ MUST_CHECK enum status files_make_dirs(const char *path, struct error *err);
 /* Could files_make_dirs() make it, and may we write in it? Makes what is missing and takes it away again. ST_IO. */
 MUST_CHECK enum status files_try_dirs(const char *path, struct error *err);
 
-/* Create the directory that the file of this path lies in, not that one's parents, with mode 0700. ST_IO. */
+/* Create the directory that the file of this path lies in, and its parents. ST_IO. */
 MUST_CHECK enum status files_make_parent(const char *path, struct error *err);
 
 /* Append the whole file to out. ST_NOT_FOUND; ST_DATA (larger than max); ST_IO; ST_NOMEM. */

@@ -16,7 +16,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -446,9 +445,7 @@ enum status store_job_dir(struct store *s, const struct id *job, char out[256], 
 
 	id_to_hex(hex, job);
 	(void)snprintf(out, 256, "%.200s/jobs/%s", s->dir, hex);
-	if (mkdir(out, 0700) != 0 && errno != EEXIST)
-		return error_set(err, ST_IO, "cannot create directory %s: %s", out, strerror(errno));
-	return ST_OK;
+	return files_make_dirs(out, err);
 }
 
 enum status store_read(struct store *s, const struct id *job, const char *name, uint64_t offset, size_t cap,

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import time
 
@@ -161,6 +162,31 @@ def a_node_whose_data_make_another_model_fails_the_job_and_is_named(c):
     r = nodes[0].ctl("submit", path, "--wait", ok=False, timeout=30)
     check(r.returncode != 0 and "(d) has a model of" in r.stderr and "data.buckets" in r.stderr, r.stderr)
     c.wait(15, lambda: not any(n.workers() for n in nodes), "no worker is left")
+
+
+@test
+def a_node_that_cannot_write_its_state_directory_is_left_out_until_it_can(c):
+    nodes = c.mesh(3)
+    block = os.path.join(nodes[2].state, "members.tmp")
+    os.mkdir(block)  # stops root too
+    nodes.append(c.daemon("x", seeds=[nodes[0].address]))
+    c.wait(20, lambda: nodes[2].json("status")["node"]["state_trouble"], "a write that fails")
+    c.wait(20, lambda: all(d.alive() == 4 for d in nodes), "mesh")
+    nodes[0].ctl("submit", spec(c, n=3), "--wait", timeout=60)
+    check(nodes[2].name not in ranks(nodes[0]), "the three others ran it")
+    nodes[0].ctl("submit", spec(c, "all", n=4))
+    c.wait(10, lambda: "state directory cannot be written" in (job(nodes[0], "all")["why"] or ""), "why names the reason")
+    check(nodes[2].name + ":" in job(nodes[0], "all")["why"], job(nodes[0], "all")["why"])
+    os.rmdir(block)
+    wait_phase(c, nodes[2], "done", 40, "all")
+
+
+@test
+def a_state_directory_that_was_removed_is_made_again(c):
+    nodes = c.mesh(2)
+    shutil.rmtree(nodes[1].state)
+    nodes[0].ctl("submit", spec(c, n=2), "--wait", timeout=60)
+    nodes[1].ctl("export", "job", "-o", f"{nodes[1].dir}/mean")
 
 
 @test
