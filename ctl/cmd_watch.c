@@ -58,16 +58,17 @@ static enum follow_mode choose_mode(const struct shell *sh)
 
 static int draw_view(struct follow *f, const struct control_job *job)
 {
+	int ended = control_phase_is_final(job->phase);
 	struct winsize w = {0};
 	struct page view, out;
 
 	page_init(&view, shell_view(f->sh));
 	page_init(&out, &f->sh->view);
 	watch_render(&view, &f->watch, job);
-	if (!control_phase_is_final(job->phase))
-		page_put(&view, "\nCtrl-C leaves; the job goes on\n");
 	(void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &w);
-	screen_draw(&f->screen, &out, page_text(&view), w.ws_col, w.ws_row);
+	if (!ended && (w.ws_row == 0 || screen_lines(page_text(&view)) + 2 < w.ws_row))
+		page_put(&view, "\nCtrl-C leaves; the job goes on\n");
+	screen_draw(&f->screen, &out, page_text(&view), w.ws_col, ended ? SCREEN_WHOLE : w.ws_row);
 	if (view.st != ST_OK)
 		out.st = view.st;
 	page_fini(&view);

@@ -27,8 +27,28 @@ Test(screen, lines_are_cut_at_the_width_and_frames_at_the_height)
 {
 	struct screen s = {0};
 
-	draw(&s, "abcdef\n1\n2\n3\n", 3, 3, "abc\x1b[0m\x1b[K\n1\x1b[K\n\x1b[J");
+	draw(&s, "abcdef\n1\n2\n3\n", 3, 3, "abc\x1b[0m\x1b[K\n...\x1b[0m\x1b[K\n\x1b[J");
 	cr_assert_eq(s.lines, 2);
+}
+
+Test(screen, the_last_line_says_how_many_more_do_not_fit)
+{
+	struct screen s = {0};
+
+	draw(&s, "a\nb\nc\n", 40, 4, "a\x1b[K\nb\x1b[K\nc\x1b[K\n\x1b[J");
+	s.lines = 0;
+	draw(&s, "a\nb\nc\nd\n", 40, 4, "a\x1b[K\nb\x1b[K\n... 2 more lines\x1b[K\n\x1b[J");
+	cr_assert_eq(s.lines, 3);
+	s.lines = 0;
+	draw(&s, "a\nb\n", 40, 2, "... 2 more lines\x1b[K\n\x1b[J");
+}
+
+Test(screen, the_last_frame_is_drawn_whole_over_one_that_was_cut)
+{
+	struct screen s = {0};
+
+	draw(&s, "a\nb\nc\n", 40, 3, "a\x1b[K\n... 2 more lines\x1b[K\n\x1b[J");
+	draw(&s, "d\ne\nf\n", 40, SCREEN_WHOLE, "\r\x1b[2Ad\x1b[K\ne\x1b[K\nf\x1b[K\n\x1b[J");
 }
 
 Test(screen, colours_take_no_width_and_characters_stay_whole)
