@@ -228,6 +228,19 @@ static void publish_step(struct trainer *t, uint64_t steps_taken, double loss, d
 	uv_mutex_unlock(&t->lock);
 }
 
+/* What is no number may have a sign, which says nothing. */
+static double without_sign(double x)
+{
+	return isnan(x) ? fabs(x) : x;
+}
+
+static enum status refuse_loss(double loss, uint64_t step, struct error *err)
+{
+	(void)error_set(err, ST_NOT_FINITE, "the loss is %g at step %llu", without_sign(loss), (unsigned long long)step);
+	error_hint(err, "a smaller learning_rate often helps; nothing of this was sent to other ranks");
+	return ST_NOT_FINITE;
+}
+
 static enum status one_step(struct trainer *t, uint64_t step, double *loss, struct error *err)
 {
 	uint32_t batch = t->cfg.spec->batch;
@@ -241,8 +254,7 @@ static enum status one_step(struct trainer *t, uint64_t step, double *loss, stru
 	if (st != ST_OK)
 		return st;
 	if (!isfinite(*loss))
-		return error_set(err, ST_NOT_FINITE, "the loss is %g at step %llu", *loss,
-				(unsigned long long)step);
+		return refuse_loss(*loss, step, err);
 	t->step_due = true;
 	t->due_step = step;
 	if (!t->cfg.algo.step_last || (step + 1) % t->cfg.spec->period != 0)

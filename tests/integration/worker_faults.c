@@ -40,6 +40,7 @@ static const struct fault faults[] = {
 	{"nan", ", at: 5", "", "the gradient of tensor rest is not finite at step 5 (element 4999 of it is nan)", 0, ST_NOT_FINITE},
 	{"nan", ", at: 5, gives: 1e20", "", "the square of the gradient of tensor rest is not finite at step 5 (element 4999 of it is 1e+20)", 0,
 			ST_NOT_FINITE},
+	{"nan", ", where: loss, at: 5", "", "the loss is nan at step 5", 0, ST_NOT_FINITE},
 	{"hanging", ", at: 4", "timeouts: {step: 1s}\n", "plugin hanging: gradient of step 4 has not returned for", 0, ST_TIMEOUT},
 	{"hanging", ", where: load", "timeouts: {step: 200ms}\n", "plugin hanging: load has not returned for", 0, ST_TIMEOUT},
 	{"crashing", ", at: 3", "", "plugin crashing: gradient of step 3: crashed with signal 11", SIGSEGV, ST_OK},
@@ -78,6 +79,8 @@ static void check_fault(const struct driver *d, const struct fault *f)
 	if (!r->failed || strstr(r->why.why, f->says) == NULL || r->why.status != f->status)
 		driver_die("%s%s: said \"%s\" (%d), should say \"%s\"", f->plugin, f->options, r->failed ? r->why.why : "nothing",
 				(int)r->why.status, f->says);
+	if (f->status == ST_NOT_FINITE && r->why.hint[0] == '\0')
+		driver_die("%s%s: no hint with \"%s\"", f->plugin, f->options, r->why.why);
 	at = strstr(f->says, "at step ");
 	if (at != NULL && r->last.view.step - strtoull(at + 8, NULL, 10) > 1) /* taken before that one, or with it */
 		driver_die("%s%s: the daemon knows of step %llu, it ends %s", f->plugin, f->options,

@@ -3,7 +3,7 @@
  *
  *   quadratic  none             idle      gradient and init cost nothing (for benches)
  *   refusing   fail()           crashing  SIGSEGV
- *   hanging    never returns    nan       the gradient is not a number (or what `gives` says)
+ *   hanging    never returns    nan       the gradient is not a number (or what `gives` says), or the loss
  *   slow       delay_ms a call   scattering  x starts at 0; the first gradient is minus N(0, 1) numbers of the
  *                                            (first) row, those after it are 0
  *
@@ -11,7 +11,7 @@
  * backward, layers (both) or test then.
  *
  * Options: layers, width, params (how many, default 100), rows (default 64), where (create, load, init, gradient,
- * evaluate; default gradient), at (the call's number there, default 0), delay_ms (default 20), and
+ * evaluate, of nan also loss; default gradient), at (the call's number there, default 0), delay_ms (default 20), and
  * text, which is logged, and apart: the minima of rows 0, 1, 2 are 0, 0, 3. loss = 1/2 mean_row sum_i (x_i - c_i(row))^2 / n */
 #include "tests/plugins/test_model.h"
 
@@ -207,6 +207,8 @@ static int gradient(void *instance, const dadam_real *x, const uint64_t *rows, s
 		}
 	if (test_is_nan(m, "gradient"))
 		grad[m->n - 1] = (dadam_real)m->gives;
+	if (test_is_nan(m, "loss"))
+		*loss = -(double)NAN;
 	return 0;
 }
 
