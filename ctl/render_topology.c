@@ -235,6 +235,10 @@ void render_round_bytes(struct page *p, const struct control_job *job, const str
 	bool exact = spec->algorithm >= JOB_LOCAL_ADAM && spec->algorithm <= JOB_CENTRAL_SGD;
 	char count[SHOW_SIZE];
 
+	if (g != NULL && graph_n_edges(g) == 0 && job->n_ranks > 1) {
+		page_put(p, "\nNo link is left: nothing is sent.\n");
+		return;
+	}
 	if (isnan(bytes))
 		return;
 	show_count(count, (uint64_t)(bytes + 0.5));

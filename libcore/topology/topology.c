@@ -8,7 +8,7 @@
 
 #define ALLOWED                                                                                    \
 	"ring, complete, path, star, torus, torus(ROWS,COLS), hypercube, exponential, one-peer-exponential, "  \
-	"random(DEGREE), edges as 0-1 1-2"
+	"random(DEGREE), {edges: [[0, 1], [1, 2]]}"
 #define N_WORDS (sizeof words / sizeof words[0])
 
 static const char *const words[] = {
@@ -218,11 +218,11 @@ static enum status check_random(const struct topology *t, uint32_t n, struct err
 		return ST_OK;
 	if (t->degree < n && (t->degree >= 2 || n == 2) && (uint64_t)n * t->degree % 2 == 0)
 		return ST_OK;
-	(void)error_set(err, ST_INVALID,
-			"random(%u) is not possible with %u workers: a degree of at least 2 and "
-			"below %u is allowed%s",
-			t->degree, n, n,
-			n % 2 != 0 ? ", and it must be even for an odd number of workers" : "");
+	if (n < 4)
+		(void)error_set(err, ST_INVALID, "degree %u found, allowed with %u workers is %u", t->degree, n, n - 1);
+	else
+		(void)error_set(err, ST_INVALID, "degree %u found, allowed with %u workers are %s from 2 to %u", t->degree, n,
+				n % 2 != 0 ? "even ones" : "those", n - 1);
 	error_hint(err, n < 4 ? "take \"ring\"" : "random(2) always is possible");
 	return ST_INVALID;
 }

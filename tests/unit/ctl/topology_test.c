@@ -84,6 +84,29 @@ Test(topology, the_topology_of_a_pipeline_has_no_mixing_weights_in_json)
 	graph_destroy(g);
 }
 
+Test(topology, without_its_hub_a_star_has_no_link_that_bytes_go_over)
+{
+	static struct control_rank three[3];
+	struct control_job job = {.ranks = three, .n_ranks = 3, .n_ranks_sent = 3};
+	struct topology star = {.kind = TOPOLOGY_STAR};
+	struct job_spec spec = {.algorithm = JOB_D_ADAM};
+	struct graph *whole, *g;
+	struct view view = {0};
+	struct page p;
+	double gap;
+
+	for (uint32_t k = 0; k < 3; k++)
+		three[k] = (struct control_rank){.rank = k, .n_params = 100, .state = k == 0 ? CONTROL_RANK_LOST : CONTROL_RANK_RUNNING};
+	cr_assert_eq(topology_graph(&whole, &star, &job, 1, NULL), ST_OK);
+	cr_assert_eq(topology_present(&g, &gap, whole, &job, NULL), ST_OK);
+	page_init(&p, &view);
+	render_round_bytes(&p, &job, &spec, g);
+	cr_assert_str_eq(page_text(&p), "\nNo link is left: nothing is sent.\n");
+	page_fini(&p);
+	graph_destroy(g);
+	graph_destroy(whole);
+}
+
 Test(topology, a_topology_says_what_a_round_sends_over_a_link)
 {
 	static const struct {

@@ -138,6 +138,9 @@ Test(check, a_topology_must_suit_the_least_number_of_workers)
 			{"topology: hypercube\nworkers: {min: 3}\n", ST_INVALID, "hypercube", ""},
 			{"topology: hypercube\nworkers: {min: 4, max: 6}\n", ST_OK, "", "5 workers"},
 			{"topology: hypercube\nworkers: {min: 1}\n", ST_OK, "", ""},
+			{"topology: random(4)\nworkers: {min: 2}\n", ST_INVALID, "topology random(4) with workers.min 2: degree 4 found, allowed with 2 workers is 1", ""},
+			{"topology: random(3)\nworkers: {min: 4, max: 5}\n", ST_OK, "", "topology random(3) is not possible with 5 workers: degree 3 found, "
+				"allowed with 5 workers are even ones from 2 to 4"},
 			{"topology: rink\n", ST_INVALID, "rink", ""},
 			{"topology: ring\nworkers: {min: 2, max: 64}\n", ST_OK, "", ""},
 			{"edges: [[0, 1], [1, 2]]\nworkers: {min: 3}\n", ST_OK, "", ""},

@@ -99,6 +99,7 @@ Test(topology, a_bad_text_is_refused_with_found_allowed_and_what_to_do)
 			     refused[i].text);
 		cr_assert_not_null(strstr(err.msg, refused[i].text));
 		cr_assert_not_null(strstr(err.msg, "allowed: ring, complete"));
+		cr_assert_not_null(strstr(err.msg, "{edges: [[0, 1], [1, 2]]}"));
 		cr_assert_str_eq(err.hint, refused[i].hint);
 		cr_assert_eq(t.kind, TOPOLOGY_STAR);
 	}
@@ -141,6 +142,24 @@ Test(topology, a_topology_that_does_not_suit_the_workers_is_refused)
 		cr_expect_eq(topology_check(&t, counts[i].n, &err), counts[i].st, "%s %u",
 			     counts[i].text, counts[i].n);
 		cr_expect_str_eq(err.hint, counts[i].hint);
+	}
+}
+
+Test(topology, a_degree_that_does_not_suit_is_refused_with_those_that_do)
+{
+	static const struct {
+		uint32_t degree, n;
+		const char *msg;
+	} rows[] = {{4, 2, "degree 4 found, allowed with 2 workers is 1"}, {1, 3, "degree 1 found, allowed with 3 workers is 2"},
+			{4, 4, "degree 4 found, allowed with 4 workers are those from 2 to 3"},
+			{3, 5, "degree 3 found, allowed with 5 workers are even ones from 2 to 4"}};
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct topology t = {.kind = TOPOLOGY_RANDOM, .degree = rows[i].degree};
+		struct error err = {0};
+
+		cr_expect_eq(topology_check(&t, rows[i].n, &err), ST_INVALID);
+		cr_expect_str_eq(err.msg, rows[i].msg);
 	}
 }
 
