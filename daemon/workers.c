@@ -11,6 +11,7 @@
 #include "daemon/io/child.h"
 #include "daemon/store/files.h"
 
+#include "libcore/base/cut.h"
 #include "libcore/base/mem.h"
 
 #include <signal.h>
@@ -213,8 +214,8 @@ static void tell_failed(struct daemon *d, const struct id *job, const struct err
 	struct node_event ev = {.type = NODE_EV_WORKER_MSG, .job = *job};
 
 	msg.u.failed.status = err->status;
-	(void)snprintf(msg.u.failed.why, sizeof msg.u.failed.why, "%.199s", err->msg);
-	(void)snprintf(msg.u.failed.hint, sizeof msg.u.failed.hint, "%.199s", err->hint);
+	cut_copy(msg.u.failed.why, sizeof msg.u.failed.why, err->msg);
+	cut_copy(msg.u.failed.hint, sizeof msg.u.failed.hint, err->hint);
 	daemon_feed_later(d, &ev, &msg);
 	if (w != NULL && w->child != NULL) {
 		child_kill(w->child, SIGKILL); /* WORKER_EXIT follows by itself */

@@ -1,6 +1,8 @@
 /* What the daemon is told: progress, log lines, links, the mean, the end. See worker_private.h. */
 #include "daemon/worker/worker_private.h"
 
+#include "libcore/base/cut.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -219,7 +221,7 @@ void report_link(struct worker *w, uint64_t link, uint32_t rank, int up, const c
 	struct worker_msg m = {.type = WORKER_LINK_STATE,
 			.u.link_state = {.link = link, .rank = rank, .up = up != 0}};
 
-	snprintf(m.u.link_state.why, sizeof m.u.link_state.why, "%s", why);
+	cut_copy(m.u.link_state.why, sizeof m.u.link_state.why, why);
 	tell(w, &m);
 	if (up)
 		report_log_f(w, 1, "link to rank %u is up", rank);
@@ -280,7 +282,7 @@ void report_done(struct worker *w, const char *why)
 {
 	struct worker_msg m = {.type = WORKER_DONE};
 
-	snprintf(m.u.done.why, sizeof m.u.done.why, "%s", why);
+	cut_copy(m.u.done.why, sizeof m.u.done.why, why);
 	tell(w, &m);
 }
 
@@ -288,7 +290,7 @@ void report_failed(struct worker *w, const struct error *err)
 {
 	struct worker_msg m = {.type = WORKER_FAILED, .u.failed = {.status = err->status}};
 
-	snprintf(m.u.failed.why, sizeof m.u.failed.why, "%.199s", err->msg);
-	snprintf(m.u.failed.hint, sizeof m.u.failed.hint, "%.199s", err->hint);
+	cut_copy(m.u.failed.why, sizeof m.u.failed.why, err->msg);
+	cut_copy(m.u.failed.hint, sizeof m.u.failed.hint, err->hint);
 	tell(w, &m);
 }

@@ -1,6 +1,8 @@
 /* Errors: a code for the program, a sentence for the person. See err.h. */
 #include "libcore/base/err.h"
 
+#include "libcore/base/cut.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +28,7 @@ enum status error_set(struct error *err, enum status st, const char *fmt, ...)
 	err->status = st;
 	err->hint[0] = '\0';
 	va_start(args, fmt);
-	(void)vsnprintf(err->msg, sizeof err->msg, fmt, args);
+	cut_mark(err->msg, sizeof err->msg, vsnprintf(err->msg, sizeof err->msg, fmt, args));
 	va_end(args);
 	return st;
 }
@@ -42,10 +44,10 @@ enum status error_wrap(struct error *err, enum status st, const char *fmt, ...)
 	memcpy(what, err->msg, sizeof what);
 	err->status = st;
 	va_start(args, fmt);
-	(void)vsnprintf(err->msg, sizeof err->msg, fmt, args);
+	cut_mark(err->msg, sizeof err->msg, vsnprintf(err->msg, sizeof err->msg, fmt, args));
 	va_end(args);
 	used = strlen(err->msg);
-	(void)snprintf(err->msg + used, sizeof err->msg - used, ": %s", what);
+	cut_mark(err->msg, sizeof err->msg, (int)used + snprintf(err->msg + used, sizeof err->msg - used, ": %s", what));
 	return st;
 }
 
@@ -56,6 +58,6 @@ void error_hint(struct error *err, const char *fmt, ...)
 	if (err == NULL)
 		return;
 	va_start(args, fmt);
-	(void)vsnprintf(err->hint, sizeof err->hint, fmt, args);
+	cut_mark(err->hint, sizeof err->hint, vsnprintf(err->hint, sizeof err->hint, fmt, args));
 	va_end(args);
 }

@@ -254,8 +254,10 @@ enum status data_config_read(struct data_config *out, const struct dadam_options
 {
 	struct data_config cfg = {.format = -1, .rows = 1 << 18, .test_rows = 8192, .seed = 1, .min_count = 1,
 			.cache = DEFAULT_CACHE};
-	enum status st = options_read(&cfg, defs, N_DEFS, options, err);
+	enum status st = options_known(defs, N_DEFS, options_bit(options, "format", formats), options, err);
 
+	if (st == ST_OK)
+		st = options_read(&cfg, defs, N_DEFS, options, err);
 	if (st == ST_OK)
 		st = check(&cfg, options, err);
 	if (st != ST_OK) {

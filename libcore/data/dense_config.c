@@ -191,8 +191,10 @@ static enum status check(struct dense_config *cfg, const struct dadam_options *o
 enum status dense_config_read(struct dense_config *out, const struct dadam_options *options, struct error *err)
 {
 	struct dense_config cfg = {.format = -1, .label_bytes = 1, .shots_seed = 1};
-	enum status st = options_read(&cfg, defs, N_DEFS, options, err);
+	enum status st = options_known(defs, N_DEFS, options_bit(options, "format", formats), options, err);
 
+	if (st == ST_OK)
+		st = options_read(&cfg, defs, N_DEFS, options, err);
 	if (st == ST_OK)
 		st = check(&cfg, options, err);
 	if (st != ST_OK) {

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,6 +14,9 @@
 #include <string.h>
 
 #define MAX_KEYS 64
+#define KEY_SHOWN 40U
+#define KEYS_SIZE 143U /* with the key: a rank's reason has 200 bytes, "plugin convnet: load: data: " and the words around too */
+#define ANY UINT_MAX
 
 const struct option_def *options_find(const struct option_def *defs, size_t n_defs, const char *key)
 {
@@ -22,26 +26,59 @@ const struct option_def *options_find(const struct option_def *defs, size_t n_de
 	return NULL;
 }
 
-static enum status unknown_key(const struct option_def *defs, size_t n_defs, const char *key,
+/* "a, b, c", or as many as fit and where all of them stand. */
+static void list_keys(char *out, size_t size, const char *const *keys, size_t n)
+{
+	static const char more[] = ", ...; all: dadamctl help spec";
+	size_t used = 0, good = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < n && used < size; i++) {
+		used += (size_t)snprintf(out + used, size - used, "%s%s", i > 0 ? ", " : "", keys[i]);
+		if (used + sizeof more <= size)
+			good = used;
+	}
+	if (used >= size)
+		memcpy(out + good, more, sizeof more);
+}
+
+static enum status unknown_key(const struct option_def *defs, size_t n_defs, unsigned mask, const char *key,
 		struct error *err)
 {
 	const char *keys[MAX_KEYS];
+	char all[KEYS_SIZE];
 	const char *near;
-	char all[200] = "";
-	size_t used = 0;
+	size_t n = 0;
 
-	for (size_t i = 0; i < n_defs && i < MAX_KEYS; i++) {
-		keys[i] = defs[i].key;
-		if (used < sizeof all)
-			used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i > 0 ? ", " : "", keys[i]);
-	}
-	(void)error_set(err, ST_INVALID, "unknown key \"%s\"", key);
-	near = nearest_word(key, keys, n_defs < MAX_KEYS ? n_defs : MAX_KEYS);
+	for (size_t i = 0; i < n_defs && n < MAX_KEYS; i++)
+		if (mask == ANY || (defs[i].mask & mask) != 0)
+			keys[n++] = defs[i].key;
+	(void)error_set(err, ST_INVALID, "unknown key \"%.*s\"", (int)KEY_SHOWN, key);
+	near = nearest_word(key, keys, n);
+	list_keys(all, sizeof all - strnlen(key, KEY_SHOWN), keys, n);
 	if (near != NULL)
 		error_hint(err, "did you mean \"%s\"?", near);
 	else
 		error_hint(err, "known keys: %s", all);
 	return ST_INVALID;
+}
+
+enum status options_known(const struct option_def *defs, size_t n_defs, unsigned mask, const struct dadam_options *options,
+		struct error *err)
+{
+	for (size_t i = 0; i < options->n_items; i++)
+		if (options_find(defs, n_defs, options->items[i].key) == NULL)
+			return unknown_key(defs, n_defs, mask, options->items[i].key, err);
+	return ST_OK;
+}
+
+unsigned options_bit(const struct dadam_options *options, const char *key, const char *const *words)
+{
+	for (size_t i = 0; i < options->n_items; i++)
+		for (unsigned k = 0; strcmp(options->items[i].key, key) == 0 && words[k] != NULL; k++)
+			if (strcmp(options->items[i].value, words[k]) == 0)
+				return 1U << k;
+	return ANY;
 }
 
 /* 12, 64KiB, 8MiB, 2GiB */
@@ -163,7 +200,7 @@ enum status options_read(void *config, const struct option_def *defs, size_t n_d
 		const struct option_def *def = options_find(defs, n_defs, o->key);
 
 		if (def == NULL)
-			st = unknown_key(defs, n_defs, o->key, err);
+			st = unknown_key(defs, n_defs, ANY, o->key, err);
 		else if (def->kind != OPTION_LIST && given_before(options, i))
 			st = error_set(err, ST_INVALID, "%s is given twice, allowed is one value", o->key);
 		else

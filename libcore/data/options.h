@@ -31,7 +31,7 @@ struct option_def {
 	size_t offset;            /* of the field in the struct */
 	double least, greatest;   /* OPTION_U64, OPTION_REAL: the range, both ends allowed */
 	const char *const *words; /* OPTION_WORD: allowed words, NULL at the end */
-	unsigned mask;            /* for the table's owner; not read here */
+	unsigned mask;            /* for the table's owner; read by options_known() only */
 };
 
 /* Read options into config by defs. On failure config is half filled: options_free() it.
@@ -40,6 +40,16 @@ struct option_def {
  * ST_NOMEM */
 MUST_CHECK enum status options_read(void *config, const struct option_def *defs, size_t n_defs,
 		const struct dadam_options *options, struct error *err);
+
+/* The keys alone, before they are read, where some are of one format only: each is one of the table's, whatever
+ * its mask. A refusal names what is known among the rows whose mask has a bit of `mask`.
+ *
+ * ST_INVALID  unknown key */
+MUST_CHECK enum status options_known(const struct option_def *defs, size_t n_defs, unsigned mask,
+		const struct dadam_options *options, struct error *err);
+
+/* The bit of the word that is given for key; all bits when none of the words is. */
+unsigned options_bit(const struct dadam_options *options, const char *key, const char *const *words);
 
 /* The row with this key; NULL when there is none. */
 const struct option_def *options_find(const struct option_def *defs, size_t n_defs, const char *key);

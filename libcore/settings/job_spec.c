@@ -39,9 +39,22 @@ static const struct setting rows[] = {
 	{"model.plugin", SETTING_NAME, 0, FIELD(plugin), .sample = "deepfm",
 		.help = "the model's plugin, by name (needed)"},
 	{"model.options", SETTING_MAP, 0, FIELD(model), .sample = "{factors: 8, hidden: [64, 64]}",
-		.help = "passed on to the plugin: any keys, each a value or a list of values"},
+		.help = "passed on to the plugin, each a value or a list of values\n"
+			"  logreg: l2\n"
+			"  deepfm: factors, hidden, init_scale, l2\n"
+			"  mlp: hidden, loss; instead of them for adversarial noise: attack, epsilon, margin, lambda, clip\n"
+			"  convnet: form, channels, kernel, pool, fully_connected"},
 	{"data", SETTING_MAP, 0, FIELD(data), .sample = "\n  format: synthetic-ctr",
-		.help = "passed on to the reader: format, train, test, ...; paths are relative to each node's data.roots"},
+		.help = "passed on to the model's reader; paths are relative to each node's data.roots. Its keys by format, for logreg and deepfm:\n"
+			"  csv: train, test, label, categorical, numeric, multi, columns, separator, delimiter, scale, test_fraction, min_count, buckets, cache\n"
+			"  criteo: train, test, test_fraction, min_count, buckets, cache\n"
+			"  libsvm, libfm: train, test, label, fields, features, test_fraction, cache\n"
+			"  synthetic-ctr: rows, test_rows, seed\n"
+			"for mlp and convnet (an attack also has model: FILE):\n"
+			"  idx, cifar, csv: train, test, shape, scale, test_fraction, classes, n_classes, shots, shots_seed, limit, test_limit\n"
+			"  idx also: train_labels, test_labels\n"
+			"  cifar also: label_bytes\n"
+			"  csv also: label, targets, numeric, columns, header, delimiter"},
 	{"data.split", SETTING_TEXT, 0, FIELD(split_text), .preset = "iid",
 		.help = "which rows a rank gets: iid (row n goes to rank n mod N), shuffled, contiguous, local (each node has its own), by-label, dirichlet(0.1)"},
 	{"algorithm.name", SETTING_ENUM, 0, FIELD(algorithm), .words = algorithms,

@@ -117,6 +117,20 @@ static enum status open_groups(struct buf *out, const char *last, const char *pa
 	return st;
 }
 
+/* Each line of what a row means as a comment. */
+static enum status sample_help(struct buf *out, const char *help, size_t depth)
+{
+	enum status st = ST_OK;
+
+	while (st == ST_OK && *help != '\0') {
+		size_t len = strcspn(help, "\n");
+
+		st = buf_printf(out, "%*s# %.*s\n", (int)(2 * depth), "", (int)len, help);
+		help += len + (help[len] == '\n');
+	}
+	return st;
+}
+
 static enum status sample_row(struct buf *out, const struct setting *row, size_t depth)
 {
 	const char *dot = strrchr(row->path, '.'), *key = dot != NULL ? dot + 1 : row->path;
@@ -132,7 +146,7 @@ static enum status sample_row(struct buf *out, const struct setting *row, size_t
 	settings_allowed(allowed, row);
 	if (row->type == SETTING_MAP || row->type == SETTING_TEXT || row->type == SETTING_LIST ||
 			row->type == SETTING_EDGES)
-		st = buf_printf(out, "%*s# %s\n", (int)(2 * depth), "", row->help);
+		st = sample_help(out, row->help, depth);
 	else
 		st = buf_printf(out, "%*s# %s [%s]\n", (int)(2 * depth), "", row->help, allowed);
 	if (st == ST_OK)

@@ -61,7 +61,7 @@ struct setting {
 	const char *nested;        /* the sentence for a list or group where one value belongs; or NULL */
 	const char *preset;        /* the default, as one would write it; NULL: zero. "": may be empty */
 	const char *sample;        /* what the sample shows instead of the default; or NULL */
-	const char *help;          /* what it means, for the sample */
+	const char *help;          /* what it means, for the sample; MAP, TEXT, LIST, EDGES: may have lines */
 };
 
 /* Offset and size of a field, for a row. */

@@ -1,6 +1,8 @@
 /* The sentences of errors. */
 #include "libcore/base/err.h"
 
+#include "libcore/base/cut.h"
+
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -31,6 +33,23 @@ Test(err, a_long_sentence_is_cut_and_ends)
 	(void)error_set(&err, ST_IO, "%s", long_text);
 	(void)error_wrap(&err, ST_IO, "%s", long_text);
 	cr_assert_eq(strlen(err.msg), sizeof err.msg - 1);
+	cr_assert_str_eq(err.msg + sizeof err.msg - 5, "a…");
+}
+
+Test(err, a_text_is_cut_after_a_whole_character)
+{
+	char text[8];
+
+	cut_copy(text, sizeof text, "abcdefg");
+	cr_assert_str_eq(text, "abcdefg");
+	cut_copy(text, sizeof text, "abcdefgh");
+	cr_assert_str_eq(text, "abcd…");
+	cut_copy(text, sizeof text, "abcéfgh");
+	cr_assert_str_eq(text, "abc…");
+	cut_copy(text, sizeof text, "éééé");
+	cr_assert_str_eq(text, "éé…");
+	cut_copy(text, 3, "abcd");
+	cr_assert_str_eq(text, "ab");
 }
 
 Test(err, every_status_has_a_text)

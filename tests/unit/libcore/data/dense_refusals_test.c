@@ -25,6 +25,24 @@ static void refused_with(const struct dadam_options *o, enum status st, const ch
 #define IDX "format", "idx"
 #define CSV "format", "csv"
 
+static void hinted(const struct dadam_options *o, const char *hint)
+{
+	struct dense *d = NULL;
+	struct error err = {0};
+
+	cr_expect_eq(dense_open(&d, o, &err), ST_INVALID);
+	cr_expect_str_eq(err.hint, hint, "%s", err.hint);
+}
+
+Test(dense_refusals, an_unknown_key_is_answered_with_the_keys_of_its_format)
+{
+	hinted(OPTIONS(IDX, "lables", "x"), "known keys: format, train, test, train_labels, test_labels, shape, scale, test_fraction, classes, "
+			"n_classes, shots, shots_seed, limit, test_limit");
+	hinted(OPTIONS(CSV, "lables", "x"), "did you mean \"label\"?");
+	hinted(OPTIONS(CSV, "bogus", "x"), "known keys: format, train, test, label, targets, numeric, columns, header, delimiter, shape, scale, "
+			"test_fraction, ...; all: dadamctl help spec");
+}
+
 Test(dense_refusals, a_setting_that_does_not_fit_is_refused)
 {
 	REFUSED("key \"format\" is missing", "train", "x");

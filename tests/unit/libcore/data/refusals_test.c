@@ -46,6 +46,8 @@ static const struct bad files[] = {
 	{{CSV}, "y,c\n", ST_DATA, "no rows found"},
 	{{CSV}, "\n\n", ST_DATA, "the file is empty"},
 	{{CSV}, "y,d\n1,a\n", ST_DATA, ":1: no column \"c\"; the columns are y, d"},
+	{{CSV}, "y,a1234567890,b1234567890,d1234567890,e1234567890,f1234567890,g1234567890\n", ST_DATA,
+			"; the columns are y, a1234567890, b1234567890, d1234567890, ..."},
 	{{CSV}, "y,c,c\n1,a,b\n", ST_DATA, ":1: two columns are named \"c\""},
 	{{CSV, "multi", "y"}, "y,c\n1,a\n", ST_INVALID, "column \"y\" is used twice"},
 	{{CSV}, "y,c\n1,a\n0,b,x\n", ST_DATA, ":3: 3 columns found, the header has 2"},
@@ -101,6 +103,33 @@ Test(refusals, a_setting_that_does_not_fit_is_refused)
 {
 	for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
 		check(&settings[i], NULL);
+}
+
+Test(refusals, an_unknown_key_is_answered_with_the_keys_of_its_format)
+{
+	static const struct {
+		const char *format, *key, *hint;
+	} rows[] = {
+		{"csv", "bogus", "known keys: format, train, test, label, categorical, numeric, multi, columns, separator, delimiter, scale, "
+				"test_fraction, min_count, buckets, cache"},
+		{"csv", "feature", "known keys: format, train, test, label, categorical, numeric, multi, columns, separator, delimiter, scale, "
+				"test_fraction, min_count, buckets, cache"},
+		{"libsvm", "feature", "did you mean \"features\"?"},
+		{"synthetic-ctr", "bogus", "known keys: format, rows, test_rows, seed"},
+		{"parquet", "bogus", "known keys: format, train, test, label, categorical, numeric, multi, columns, separator, delimiter, scale, "
+				"fields, ...; all: dadamctl help spec"},
+		{"csv", "a_key_of_forty_bytes_and_a_few_more_at_its_end", "known keys: format, train, test, label, categorical, numeric, multi, columns, ...; "
+				"all: dadamctl help spec"},
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct dataset *ds = NULL;
+		struct error err = {0};
+
+		cr_expect_eq(dataset_open(&ds, OPTIONS("format", rows[i].format, rows[i].key, "1"), &err), ST_INVALID);
+		cr_expect_str_eq(err.hint, rows[i].hint, "%s: %s", rows[i].format, err.hint);
+		cr_expect_leq(strlen("plugin convnet: load: ") + strlen(err.msg) + strlen(" ()") + strlen(err.hint), 199);
+	}
 }
 
 Test(refusals, a_bad_file_is_refused_with_its_line)

@@ -2,6 +2,7 @@
  * and data keys (with a small table in the place of a file that is not here). */
 #include "libcore/settings/job_spec.h"
 
+#include "libcore/base/buf.h"
 #include "libcore/models/convnet.h"
 #include "libcore/models/deepfm.h"
 #include "tests/unit/libcore/data/dense_help.h"
@@ -56,6 +57,46 @@ static void check(const char *name, uint64_t n_params)
 	cr_assert_eq(info.n_params, n_params, "%llu", (unsigned long long)info.n_params);
 	job_spec_fini(&spec);
 	unlink(train);
+}
+
+/* "a, b" behind `name: ` in the sample: is each a key that the reader knows with the format? */
+static void check_keys(const struct dadam_model *model, const char *sample, const char *name, const char *format)
+{
+	char keys[512], head[64];
+	const char *at;
+
+	(void)snprintf(head, sizeof head, "\n#   %s: ", name);
+	at = strstr(sample, head);
+	cr_assert_not_null(at, "%s", head);
+	at += strlen(head);
+	(void)snprintf(keys, sizeof keys, "%.*s", (int)strcspn(at, "\n"), at);
+	for (char *key = strtok(keys, ", "); key != NULL; key = strtok(NULL, ", ")) {
+		struct dadam_info info = {.struct_size = sizeof info};
+		void *m = model->create(&host, &(struct dadam_options){NULL, 0});
+
+		cr_assert_eq(model->load(m, OPTIONS("format", format, key, "\x01"), &info), -1);
+		cr_expect(strstr(host_text, "unknown key") == NULL && strstr(host_text, "no meaning") == NULL, "%s: %s", name, host_text);
+		model->destroy(m);
+	}
+}
+
+Test(examples, the_sample_spec_names_keys_that_the_readers_know)
+{
+	struct buf sample = {0};
+	const char *text;
+
+	cr_assert_eq(job_spec_sample(&sample), ST_OK);
+	text = (const char *)sample.data;
+	check_keys(&deepfm_model, text, "csv", "csv");
+	check_keys(&deepfm_model, text, "criteo", "criteo");
+	check_keys(&deepfm_model, text, "libsvm, libfm", "libfm");
+	check_keys(&deepfm_model, text, "synthetic-ctr", "synthetic-ctr");
+	check_keys(&convnet_model, text, "idx, cifar, csv", "idx");
+	check_keys(&convnet_model, text, "idx, cifar, csv", "csv");
+	check_keys(&convnet_model, text, "idx also", "idx");
+	check_keys(&convnet_model, text, "cifar also", "cifar");
+	check_keys(&convnet_model, text, "csv also", "csv");
+	buf_fini(&sample);
 }
 
 Test(examples, the_movielens_example_fits_its_model)
