@@ -63,6 +63,8 @@ static const char *const texts[N_VERBS] = {
 
 	"dadamctl show JOB [--spec]\n"
 	"  Everything about one job: each rank's steps, loss, tests, bytes and times, and the mean model.\n"
+	"  MISSED: segments (wire.segment parameters each) of rounds that a lost link did not bring; the rank mixed\n"
+	"  without them, which shifts the mean a little.\n"
 	"  --spec   print the job's spec and nothing else\n"
 	"examples     dadamctl show 3f9a21\n"
 	"             dadamctl show ctr --spec >again.yaml\n",

@@ -339,6 +339,7 @@ static const struct {
 	{PLAIN, "help spec", 0, "  learning_rate: 1e-3", ""},
 	{PLAIN, "help spec", 0, "\n#   criteo: train, test, test_fraction, min_count, buckets, cache\n", ""},
 	{PLAIN, "help spec", 0, "\n  #   deepfm: factors, hidden, init_scale, l2\n", ""},
+	{PLAIN, "help show", 0, "MISSED: segments", ""},
 	{PLAIN, "help config", 0, "listen: 127.0.0.1:17326", ""},
 	{PLAIN, "help lsx", 2, "", "did you mean 'help ls'?"},
 	{PLAIN, "lss", 2, "", "did you mean 'ls'?"},
