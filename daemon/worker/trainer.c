@@ -87,6 +87,12 @@ void trainer_destroy(struct trainer *t)
 	mem_free(t);
 }
 
+/* What is no number may have a sign, which says nothing. */
+static double without_sign(double x)
+{
+	return isnan(x) ? fabs(x) : x;
+}
+
 static enum status check_finite(const struct trainer *t, const real *vector, const char *what, uint64_t step,
 		struct error *err)
 {
@@ -96,7 +102,7 @@ static enum status check_finite(const struct trainer *t, const real *vector, con
 		return ST_OK;
 	(void)error_set(err, ST_NOT_FINITE, "%s of tensor %s is not finite at step %llu (element %zu of %s is %g)",
 			what, plugin_tensor_at(t->plugin, i), (unsigned long long)step,
-			i, vector == t->x ? "x" : "it", (double)vector[i]);
+			i, vector == t->x ? "x" : "it", without_sign((double)vector[i]));
 	error_hint(err, "a smaller learning_rate often helps; nothing of this was sent to other ranks");
 	return ST_NOT_FINITE;
 }
@@ -226,12 +232,6 @@ static void publish_step(struct trainer *t, uint64_t steps_taken, double loss, d
 	t->report.loss = sum / kept;
 	t->report.compute_s += seconds;
 	uv_mutex_unlock(&t->lock);
-}
-
-/* What is no number may have a sign, which says nothing. */
-static double without_sign(double x)
-{
-	return isnan(x) ? fabs(x) : x;
 }
 
 static enum status refuse_loss(double loss, uint64_t step, struct error *err)

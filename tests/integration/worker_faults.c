@@ -40,6 +40,7 @@ static const struct fault faults[] = {
 	{"nan", ", at: 5", "", "the gradient of tensor rest is not finite at step 5 (element 4999 of it is nan)", 0, ST_NOT_FINITE},
 	{"nan", ", at: 5, gives: 1e20", "", "the square of the gradient of tensor rest is not finite at step 5 (element 4999 of it is 1e+20)", 0,
 			ST_NOT_FINITE},
+	{"nan", ", at: 5, gives: -nan", "", "the gradient of tensor rest is not finite at step 5 (element 4999 of it is nan)", 0, ST_NOT_FINITE},
 	{"nan", ", where: loss, at: 5", "", "the loss is nan at step 5", 0, ST_NOT_FINITE},
 	{"hanging", ", at: 4", "timeouts: {step: 1s}\n", "plugin hanging: gradient of step 4 has not returned for", 0, ST_TIMEOUT},
 	{"hanging", ", where: load", "timeouts: {step: 200ms}\n", "plugin hanging: load has not returned for", 0, ST_TIMEOUT},
