@@ -152,6 +152,20 @@ static void warn_of_moments(const struct job_spec *s, struct error *warning)
 			"write `split: shuffled`, or `moments: mixed` with d-adam or local-adam");
 }
 
+/* A node's dictionary is of its own files: where those differ, a parameter is of another value on every node. */
+static void warn_of_numbering(const struct job_spec *s, struct error *warning)
+{
+	const char *format = job_pairs_get(&s->data, "format");
+	int clicks = format != NULL && strcmp(format, "criteo") == 0;
+	int texts = format != NULL && strcmp(format, "csv") == 0 &&
+		    (job_pairs_get(&s->data, "categorical") != NULL || job_pairs_get(&s->data, "multi") != NULL);
+
+	if (s->split != JOB_SPLIT_LOCAL || (!clicks && !texts) || job_pairs_get(&s->data, "buckets") != NULL)
+		return;
+	warn(warning, "with `split: local` each node numbers the categorical values of its own files: where these differ, the same parameter "
+			"means different values", "write `buckets: 100000` in data: values are hashed, alike on all nodes");
+}
+
 /* The worker refuses it where it cannot converge; how many parameters there are is known there only. */
 static void warn_of_qsgd(const struct job_spec *s, struct error *warning)
 {
@@ -215,6 +229,7 @@ enum status check_terms(struct job_terms *out, const char *source, const char *s
 		st = check_topology(&s, warning, err);
 	if (st == ST_OK) {
 		warn_of_moments(&s, warning);
+		warn_of_numbering(&s, warning);
 		warn_of_qsgd(&s, warning);
 		fill_terms(out, &s);
 		st = fill_place(out, &s, err);

@@ -180,6 +180,27 @@ Test(check, uneven_rows_with_local_moments_are_warned_of)
 	}
 }
 
+Test(check, local_files_that_each_node_numbers_by_itself_are_warned_of)
+{
+	static const struct {
+		const char *data;
+		int warned;
+	} rows[] = {{"format: csv, categorical: [a], split: local", 1}, {"format: csv, multi: [a], split: local", 1},
+			{"format: criteo, split: local", 1}, {"format: criteo, split: local, buckets: 1000", 0},
+			{"format: criteo, split: iid", 0}, {"format: csv, numeric: [a], split: local", 0}, {"format: libsvm, split: local", 0}};
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct job_terms t;
+		struct error warning = {0}, err = {0};
+		char text[400];
+
+		(void)snprintf(text, sizeof text, "model: {plugin: m}\nsteps: 9\ndata: {%s}\nalgorithm: {name: d-psgd}\n", rows[i].data);
+		cr_assert_eq(check_terms(&t, "f.yaml", text, strlen(text), &warning, &err), ST_OK, "%s", err.msg);
+		cr_assert_eq(warning.msg[0] != '\0', rows[i].warned, "row %zu: %s", i, warning.msg);
+		cr_assert(!rows[i].warned || strstr(warning.msg, "its own files") != NULL, "%s", warning.msg);
+	}
+}
+
 Test(check, warnings_of_different_kinds_stand_side_by_side)
 {
 	static const char text[] = "model: {plugin: m}\nsteps: 9\ndata: {format: none, split: by-label}\nwire: {segment: 1024}\n"
