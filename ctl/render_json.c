@@ -197,7 +197,7 @@ static json_t *member_object(const struct control_member *m)
 	set(o, "inbound", json_boolean(m->inbound));
 	set(o, "flags", text(m->flags));
 	set(o, "rtt_seconds", m->rtt_us > 0 ? number((double)m->rtt_us / 1e6) : json_null());
-	set(o, "seen_seconds", m->self ? json_null() : number((double)m->seen_ms / 1000));
+	set(o, "seen_seconds", m->self || !peer_is_node(m) ? json_null() : number((double)m->seen_ms / 1000));
 	set(o, "version", text_or_null(m->version));
 	set(o, "note", text_or_null(m->note));
 	return o;

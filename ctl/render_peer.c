@@ -225,6 +225,11 @@ static void put_line(struct page *p, const char *title, const char *text)
 	page_put(p, "\n");
 }
 
+int peer_is_node(const struct control_member *m)
+{
+	return strcmp(m->name, "-") != 0;
+}
+
 void render_peer(struct page *p, const struct control_member *m, const struct control_place *places, size_t n)
 {
 	enum paint paint = m->state == CONTROL_ALIVE ? PAINT_GOOD : m->state == CONTROL_DEAD ? PAINT_BAD : PAINT_BUSY;
@@ -232,7 +237,7 @@ void render_peer(struct page *p, const struct control_member *m, const struct co
 	struct peer_reason r;
 
 	id_to_hex(hex, &m->id);
-	page_clean(p, strcmp(m->name, "-") == 0 ? m->address : m->name);
+	page_clean(p, peer_is_node(m) ? m->name : m->address);
 	page_put(p, "  ");
 	page_paint(p, paint, control_member_state_text(m->state));
 	page_put(p, "%s\n", m->self ? "  this node" : "");

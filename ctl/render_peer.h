@@ -13,6 +13,9 @@ struct peer_reason {
 /* Why there is no session with it, by how the attempts at its places ended. */
 void peer_reason(struct peer_reason *out, const struct control_member *m, const struct control_place *places, size_t n);
 
+/* An address that no node has answered at is listed too. */
+int peer_is_node(const struct control_member *m);
+
 void render_peer(struct page *p, const struct control_member *m, const struct control_place *places, size_t n);
 
 #endif

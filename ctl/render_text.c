@@ -1,6 +1,7 @@
 /* What the reading verbs print, as text. See render_text.h. */
 #include "ctl/render_text.h"
 
+#include "ctl/render_peer.h"
 #include "ctl/render_pipeline.h"
 #include "ctl/table.h"
 #include "ctl/show.h"
@@ -190,12 +191,12 @@ static void put_member(struct table *t, const struct control_member *m)
 	table_put(t, PAINT_PLAIN, "%s", m->name);
 	table_put(t, PAINT_PLAIN, "%s", id);
 	table_put(t, PAINT_PLAIN, "%s", m->address);
-	table_put(t, paint, "%s", control_member_state_text(m->state));
+	table_put(t, paint, "%s", peer_is_node(m) ? control_member_state_text(m->state) : "no answer");
 	if (m->self || m->rtt_us == 0)
 		table_put(t, PAINT_PLAIN, "-");
 	else
 		table_put(t, PAINT_PLAIN, "%.1f ms", (double)m->rtt_us / 1000);
-	table_put(t, PAINT_PLAIN, "%s", m->self ? "-" : seen);
+	table_put(t, PAINT_PLAIN, "%s", m->self || !peer_is_node(m) ? "-" : seen);
 	table_put(t, PAINT_PLAIN, "%s", *m->flags != '\0' ? m->flags : "-");
 	table_put(t, PAINT_PLAIN, "%s", m->version);
 	table_put(t, PAINT_PLAIN, "%s", m->self ? "this node" : m->note);
@@ -210,7 +211,7 @@ static void put_operand(struct page *p, const struct control_member *m, const st
 	for (size_t i = 0; i < n; i++)
 		namesakes += strcmp(members[i].name, m->name) == 0;
 	id_short(id, &m->id);
-	page_clean(p, strcmp(m->name, "-") == 0 ? m->address : namesakes > 1 ? id : m->name);
+	page_clean(p, !peer_is_node(m) ? m->address : namesakes > 1 ? id : m->name);
 }
 
 void render_peers(struct page *p, const struct control_member *members, size_t n)

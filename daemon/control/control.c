@@ -184,6 +184,8 @@ static int holds(const struct control_job *j, const struct control_rank *r, enum
 {
 	if (r->state != CONTROL_RANK_DONE && (r->state != CONTROL_RANK_STOPPED || j->phase != CONTROL_STOPPED || r->step == 0))
 		return 0;
+	if (r->state == CONTROL_RANK_STOPPED && r->mean_of == 0 && !r->no_mean)
+		return 0; /* killed: it came to no end at which a model is saved */
 	return take == CONTROL_TAKE_LOCAL || r->mean_of > 0;
 }
 

@@ -223,6 +223,19 @@ static void admit(struct job *j, struct step *st, const struct id *node)
 	step_job_log(st, &j->rec.id, NODE_LOG_INFO, "%s joins as rank %u", m->name, n);
 }
 
+/* The same node is asked again and again. */
+static void tell_no(struct job *j, struct step *st, const struct id *from, const char *why)
+{
+	char cut[sizeof j->guest_no_why];
+
+	text_put(cut, sizeof cut, "%s", why);
+	if (id_equal(from, &j->guest_no) && strcmp(cut, j->guest_no_why) == 0)
+		return;
+	j->guest_no = *from;
+	memcpy(j->guest_no_why, cut, sizeof cut);
+	step_job_log(st, &j->rec.id, NODE_LOG_INFO, "%s does not join: %s", members_name(st->members, from), why);
+}
+
 void elastic_on_answer(struct job *j, struct step *st, const struct id *from, const struct peer_job_answer *a)
 {
 	if (!id_equal(from, &j->guest) || job_ballot_cmp(&a->ballot, &j->rec.ballot) != 0)
@@ -230,7 +243,7 @@ void elastic_on_answer(struct job *j, struct step *st, const struct id *from, co
 	memset(&j->guest, 0, sizeof j->guest);
 	if (!a->accepted) {
 		j->guest_ms = st->now_ms + REFUSED_MS;
-		step_job_log(st, &j->rec.id, NODE_LOG_DEBUG, "%s does not join: %s", members_name(st->members, from), a->why);
+		tell_no(j, st, from, a->why);
 		return;
 	}
 	j->guest_ms = st->now_ms;

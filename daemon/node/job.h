@@ -77,6 +77,8 @@ struct job {
 	uint32_t guest_turn;
 	struct id guest_last;     /* who said yes last ... */
 	uint64_t guest_last_ms;   /* ... and is not asked again before: its worker may fail again and again */
+	struct id guest_no;       /* who said no last, and why: told once */
+	char guest_no_why[120];
 	struct job_worker worker;
 	uint64_t steps_total;     /* as the worker counted it; 0: not known here */
 	uint64_t plan_ms;         /* when this node wrote its last plan for the mean ... */

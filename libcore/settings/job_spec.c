@@ -104,7 +104,7 @@ static const struct setting rows[] = {
 		.preset = "1", .help = "the job waits until so many nodes can take part"},
 	{"workers.max", SETTING_INTEGER, 0, FIELD(workers_max), .least = 1, .greatest = JOB_SPEC_MAX_RANKS,
 		.help = "at most so many take part; as workers.min when not given"},
-	{"workers.wait", SETTING_TIME, 0, FIELD(workers_wait_ms), .greatest = 30 * DAY_MS, .preset = "10m",
+	{"workers.wait", SETTING_TIME, 0, FIELD(workers_wait_ms), .least = 1000, .greatest = 30 * DAY_MS, .preset = "10m",
 		.help = "how long it waits before it fails"},
 	{"stages", SETTING_INTEGER, SETTING_APART, FIELD(pipeline.stages), .least = 1, .greatest = JOB_SPEC_MAX_STAGES,
 		.sample = "4", .help = "of pprs, agd, gd: into how many pieces the model is cut; as place or cut say, or workers.min"},

@@ -560,6 +560,25 @@ Test(render, who_left_in_order_is_not_offered_to_be_looked_into_and_a_namesake_g
 	page_fini(&p);
 }
 
+Test(render, an_address_that_nobody_answers_at_was_never_seen)
+{
+	struct control_member two[2] = {{.name = "n0", .state = CONTROL_ALIVE, .self = 1},
+			{.name = "-", .address = "127.0.0.1:27419", .state = CONTROL_SUSPECT}};
+	struct view view = {.prefix = "dadamctl"};
+	struct page p;
+
+	page_init(&p, &view);
+	render_peers(&p, two, 2);
+	cr_expect_not_null(strstr(page_text(&p), "no answer"), "%s", page_text(&p));
+	cr_expect_null(strstr(page_text(&p), "0.0s"), "%s", page_text(&p));
+	cr_expect_not_null(strstr(page_text(&p), "dadamctl peers 127.0.0.1:27419\n"), "%s", page_text(&p));
+	page_fini(&p);
+	page_init(&p, &view);
+	json_peers(&p, two, 2);
+	cr_expect_not_null(strstr(page_text(&p), "\"seen_seconds\": null"), "%s", page_text(&p));
+	page_fini(&p);
+}
+
 Test(render, a_model_that_was_not_tested_has_no_line_of_metrics)
 {
 	struct view view = {.width = 80, .now_ms = FIXTURE_NOW, .prefix = "dadamctl"};

@@ -296,6 +296,21 @@ Test(control, an_export_without_a_model_says_what_to_do)
 	}
 }
 
+Test(control, a_rank_that_was_killed_on_its_way_to_a_stop_has_saved_no_model)
+{
+	fake.phase = CONTROL_STOPPED;
+	fake.rest = CONTROL_RANK_STOPPED;
+	fake.asked = CONTROL_FILE_LOCAL;
+	fake.means = 0;
+	ask(&stranger, CONTROL_EXPORT, "ctr");
+	disk_says(ST_NOT_FOUND, "");
+	cr_assert_not_null(strstr(got.error.hint, "show 2a0000"), "%s", got.error.hint);
+	fake.means = 2;
+	ask(&stranger, CONTROL_EXPORT, "ctr");
+	disk_says(ST_NOT_FOUND, "");
+	cr_assert_not_null(strstr(got.error.hint, "saved one: node-b"), "%s", got.error.hint);
+}
+
 Test(control, an_export_gives_the_file_that_was_asked_for)
 {
 	fake.phase = CONTROL_DONE;

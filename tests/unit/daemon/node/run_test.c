@@ -488,6 +488,44 @@ Test(run_elastic, a_ring_that_loses_a_rank_is_closed_without_it)
 	cr_assert_null(one_ordered(&o, WORKER_ROSTER), "once");
 }
 
+static int told_in_the_job_log(const char *word)
+{
+	int n = 0;
+	const struct node_action *a;
+
+	for (unsigned i = 0; (a = one_action(&o, NODE_DO_JOB_LOG, i)) != NULL; i++)
+		n += a->level >= NODE_LOG_INFO && strstr(a->text, word) != NULL;
+	return n;
+}
+
+Test(run_elastic, why_a_node_does_not_join_is_told_once)
+{
+	struct peer_msg no = {.type = PEER_JOB_ANSWER};
+	int asked = 0;
+
+	others_are(CONTROL_RANK_RUNNING);
+	one_rank_is(&o, 3, 0x10, 1, 3, 0xd0, CONTROL_RANK_RUNNING, "");
+	one_rank_is(&o, 1, 0x10, 1, 0, 0x10, CONTROL_RANK_LOST, "worker was killed");
+	cr_assert_not_null(one_sent(&o, 1, PEER_JOB_OFFER));
+	no.u.job_answer.job = one_job_id();
+	no.u.job_answer.ballot = (struct job_ballot){.attempt = 1, .proposer = one_id(0x10)};
+	(void)snprintf(no.u.job_answer.why, sizeof no.u.job_answer.why, "data missing clk.csv");
+	one_msg(&o, 1, &no);
+	cr_assert_eq(told_in_the_job_log("does not join: data missing clk.csv"), 1);
+	for (int again = 0; again < 120 && !asked; again++) {
+		o.now += 1000;
+		for (uint64_t conn = 3; conn >= 1 && !asked; conn--) {
+			one_msg(&o, conn, &(struct peer_msg){.type = PEER_PING});
+			asked = one_sent(&o, 1, PEER_JOB_OFFER) != NULL;
+		}
+		one_worker(&o, &(struct worker_msg){.type = WORKER_LOG});
+		asked |= one_sent(&o, 1, PEER_JOB_OFFER) != NULL;
+	}
+	cr_assert(asked, "it is asked again");
+	one_msg(&o, 1, &no);
+	cr_assert_eq(told_in_the_job_log("does not join"), 0);
+}
+
 /* The lowest rank is lost, and it is this node's turn to let its node in again. */
 Test(run_elastic, an_offer_that_went_with_its_session_is_made_anew_over_the_next)
 {

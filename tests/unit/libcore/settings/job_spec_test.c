@@ -356,7 +356,7 @@ static const struct {
 	{GOOD "algorithm: {name: cd-adam, compress: qsgd(15, unscaled)}\n", "s.yaml:3:47: unknown key 'algorithm.unscaled)'",
 		"a value with a comma needs quotes there, as in \"qsgd(15, unscaled)\""},
 	{GOOD "workers: {wait: 10}\n",
-		"s.yaml:3:17: workers.wait: found '10', allowed: a time from 0s to 30d, as 5s or 500ms", NULL},
+		"s.yaml:3:17: workers.wait: found '10', allowed: a time from 1s to 30d, as 5s or 500ms", NULL},
 	{GOOD "topology: {edges: [[0, 1], [1, 64]]}\n",
 		"s.yaml:3:32: topology: pair 2: found '64', allowed: two different ranks from 0 to 63, as [0, 1]", NULL},
 	{GOOD "edges:\n  - [0, 1]\n  - [1, 0]\n", "s.yaml:5:6: edges: pair 2 joins ranks 1 and 0 once more",
