@@ -62,22 +62,27 @@ static void say_rank(char *dst, size_t size, const struct job_record *r, uint32_
 	text_add(dst, size, "rank %u (%s): %s", rank, v->node_name, known ? v->why : "its node cannot be reached");
 }
 
+/* Parameters of a founder's model; 0: it has not said, or came late. */
+static uint64_t founder_size(const struct job_rank *r)
+{
+	return r->active == 0 ? r->view.n_params : 0;
+}
+
 static uint32_t founders_with(const struct job_record *r, uint64_t n_params)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < r->n_ranks; i++)
-		n += r->ranks[i].active == 0 && r->ranks[i].view.n_params == n_params;
+		n += founder_size(&r->ranks[i]) == n_params;
 	return n;
 }
 
-/* A founder whose model has another size than rank's, of those that have said theirs; else n_ranks. */
-static uint32_t founder_unlike(const struct job_record *r, uint32_t rank)
+/* The first founder that has said its model's size, and another one than n_params; else n_ranks. */
+static uint32_t founder_unlike(const struct job_record *r, uint64_t n_params)
 {
 	uint32_t i = 0;
 
-	while (i < r->n_ranks && (r->ranks[i].active != 0 || r->ranks[i].view.n_params == 0 ||
-			r->ranks[rank].view.n_params == 0 || r->ranks[i].view.n_params == r->ranks[rank].view.n_params))
+	while (i < r->n_ranks && (founder_size(&r->ranks[i]) == 0 || founder_size(&r->ranks[i]) == n_params))
 		i++;
 	return i;
 }
@@ -85,15 +90,14 @@ static uint32_t founder_unlike(const struct job_record *r, uint32_t rank)
 /* Of two sizes the one that fewer founders have is the odd one. */
 static uint32_t odd_founder(const struct job_record *r, uint32_t *other)
 {
-	uint32_t a = 0, b;
+	uint32_t a = founder_unlike(r, 0), b = a < r->n_ranks ? founder_unlike(r, founder_size(&r->ranks[a])) : a;
+	int first;
 
-	while (a < r->n_ranks && (r->ranks[a].active != 0 || r->ranks[a].view.n_params == 0))
-		a++;
-	b = a < r->n_ranks ? founder_unlike(r, a) : r->n_ranks;
 	if (b == r->n_ranks)
 		return b;
-	*other = founders_with(r, r->ranks[a].view.n_params) < founders_with(r, r->ranks[b].view.n_params) ? b : a;
-	return *other == a ? b : a;
+	first = founders_with(r, founder_size(&r->ranks[a])) < founders_with(r, founder_size(&r->ranks[b]));
+	*other = first ? b : a;
+	return first ? a : b;
 }
 
 static void say_unlike(char *dst, size_t size, const struct job_record *r, uint32_t odd, uint32_t other)
@@ -106,9 +110,10 @@ static void say_unlike(char *dst, size_t size, const struct job_record *r, uint3
 
 int phase_late_is_unlike(const struct job_record *r, uint32_t rank, char *why, size_t size)
 {
-	uint32_t other = founder_unlike(r, rank);
+	uint64_t n_params = r->ranks[rank].view.n_params;
+	uint32_t other = founder_unlike(r, n_params);
 
-	if (other == r->n_ranks)
+	if (n_params == 0 || other == r->n_ranks)
 		return 0;
 	say_unlike(why, size, r, rank, other);
 	return 1;

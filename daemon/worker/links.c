@@ -23,6 +23,7 @@ static void on_close(void *data, struct conn *c, const struct error *why);
 
 enum status links_create(struct links **out, uv_loop_t *loop, const struct links_config *cfg, struct error *err)
 {
+	uint32_t longest = cfg->n_params < cfg->segment ? (uint32_t)cfg->n_params : cfg->segment; /* of all segments */
 	struct links *l = mem_alloc(1, sizeof *l);
 	enum status st;
 
@@ -31,9 +32,8 @@ enum status links_create(struct links **out, uv_loop_t *loop, const struct links
 	l->loop = loop;
 	l->cfg = *cfg; /* of `compress` only whether it is NULL counts: wire has its own copy */
 	l->n_segments = (uint32_t)((cfg->n_params + cfg->segment - 1) / cfg->segment);
-	l->stride = cfg->n_params < cfg->segment ? (uint32_t)cfg->n_params : cfg->segment;
-	l->stride = (l->stride + FLOATS_PER_LINE - 1) / FLOATS_PER_LINE * FLOATS_PER_LINE;
-	st = wire_create(&l->wire, cfg->zstd, cfg->compress, cfg->n_params < cfg->segment ? (uint32_t)cfg->n_params : cfg->segment, err);
+	l->stride = (longest + FLOATS_PER_LINE - 1) / FLOATS_PER_LINE * FLOATS_PER_LINE;
+	st = wire_create(&l->wire, cfg->zstd, cfg->compress, longest, err);
 	if (st == ST_OK && cfg->compress == NULL && cfg->delta != WIRE_OFF) {
 		wire_set_delta(l->wire, cfg->delta);
 		st = bases_create(&l->bases, cfg->n_params, cfg->segment, err);

@@ -21,3 +21,17 @@ void cut_copy(char *dst, size_t size, const char *text)
 {
 	cut_mark(dst, size, snprintf(dst, size, "%s", text));
 }
+
+void cut_list(char *dst, size_t size, const char *const *items, size_t n, const char *more)
+{
+	size_t used = 0, good = 0;
+
+	dst[0] = '\0';
+	for (size_t i = 0; i < n && used < size; i++) {
+		used += (size_t)snprintf(dst + used, size - used, "%s%s", i > 0 ? ", " : "", items[i]);
+		if (used + strlen(", ") + strlen(more) < size)
+			good = used;
+	}
+	if (used >= size)
+		(void)snprintf(dst + good, size - good, "%s%s", good > 0 ? ", " : "", more);
+}

@@ -3,6 +3,7 @@
  * cell by cell: next_cell() cuts and unquotes one, feed() hands it to its column's use. */
 #include "libcore/data/csv.h"
 
+#include "libcore/base/cut.h"
 #include "libcore/base/mem.h"
 #include "libcore/base/nearest.h"
 
@@ -196,27 +197,12 @@ static enum status header_read(struct header *h, struct records *r, const struct
 	return st;
 }
 
-/* "a, b, c"; as many as fit, then "...". */
-static void all_names(const struct header *h, char *out, size_t size)
-{
-	static const char more[] = ", ...";
-	size_t used = 0, good = 0;
-
-	for (size_t i = 0; i < h->n && used < size; i++) {
-		used += (size_t)snprintf(out + used, size - used, "%s%s", i > 0 ? ", " : "", h->names[i]);
-		if (used + sizeof more <= size)
-			good = used;
-	}
-	if (used >= size)
-		memcpy(out + good, more + (good > 0 ? 0 : 2), sizeof more - (good > 0 ? 0 : 2));
-}
-
 static enum status no_column(const struct header *h, const struct records *r, const char *name, struct error *err)
 {
 	const char *near = nearest_word(name, h->names, h->n);
-	char all[48] = "";
+	char all[48];
 
-	all_names(h, all, sizeof all);
+	cut_list(all, sizeof all, h->names, h->n, "...");
 	(void)error_set(err, ST_DATA, "%s:1: no column \"%s\"; the columns are %s", r->path, name, all);
 	if (near != NULL)
 		error_hint(err, "did you mean \"%s\"?", near);

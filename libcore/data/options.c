@@ -1,6 +1,7 @@
 /* Key/value text into structs. See options.h. */
 #include "libcore/data/options.h"
 
+#include "libcore/base/cut.h"
 #include "libcore/base/mem.h"
 #include "libcore/base/nearest.h"
 
@@ -26,22 +27,6 @@ const struct option_def *options_find(const struct option_def *defs, size_t n_de
 	return NULL;
 }
 
-/* "a, b, c", or as many as fit and where all of them stand. */
-static void list_keys(char *out, size_t size, const char *const *keys, size_t n)
-{
-	static const char more[] = ", ...; all: dadamctl help spec";
-	size_t used = 0, good = 0;
-
-	out[0] = '\0';
-	for (size_t i = 0; i < n && used < size; i++) {
-		used += (size_t)snprintf(out + used, size - used, "%s%s", i > 0 ? ", " : "", keys[i]);
-		if (used + sizeof more <= size)
-			good = used;
-	}
-	if (used >= size)
-		memcpy(out + good, more, sizeof more);
-}
-
 static enum status unknown_key(const struct option_def *defs, size_t n_defs, unsigned mask, const char *key,
 		struct error *err)
 {
@@ -55,7 +40,7 @@ static enum status unknown_key(const struct option_def *defs, size_t n_defs, uns
 			keys[n++] = defs[i].key;
 	(void)error_set(err, ST_INVALID, "unknown key \"%.*s\"", (int)KEY_SHOWN, key);
 	near = nearest_word(key, keys, n);
-	list_keys(all, sizeof all - strnlen(key, KEY_SHOWN), keys, n);
+	cut_list(all, sizeof all - strnlen(key, KEY_SHOWN), keys, n, "...; all: dadamctl help spec");
 	if (near != NULL)
 		error_hint(err, "did you mean \"%s\"?", near);
 	else
